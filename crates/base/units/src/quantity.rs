@@ -109,6 +109,12 @@ impl Quantity {
         }
     }
 
+    /// The smallest unit, for figures that are compared whatever their size.
+    pub fn least_unit(self) -> Unit {
+        let (name, factor) = self.units().last().copied().unwrap_or(("", 1.0));
+        Unit { name, factor, decimals: 0 }
+    }
+
     /// The unit in which all of `values` are to be written: the largest that leaves the largest
     /// value at 1 or more, with decimals that leave the smallest three digits.
     pub fn unit_for(self, values: impl IntoIterator<Item = f64>) -> Unit {

@@ -8,6 +8,7 @@ mod answer;
 mod answers;
 mod authored;
 mod bar;
+mod baseline_ratio;
 mod best;
 mod bill;
 mod bounds;
@@ -51,6 +52,7 @@ use study::Study;
 
 pub use answer::Answer;
 pub use bar::{AnswerCurve, AnswerFigure, AnswerPoint, Projected};
+pub use baseline_ratio::BaselineRatio;
 pub use bill::{Bill, CellBill, Parts, Sampled};
 pub use bounds::LittlesLawBounds;
 pub use cipher::CipherCost;
@@ -124,6 +126,9 @@ pub struct Analysis {
     /// What the cells and the rows of tables are judged by.
     #[serde(skip)]
     pub rows: Vec<MeasuredRow>,
+    /// The rows that answers compare with a baseline.
+    #[serde(skip)]
+    pub ratios: Vec<BaselineRatio>,
     /// What became of the gates of the study's answers; `toll` prints them with those of `--gate`.
     #[serde(skip)]
     pub gates: Vec<GateOutcome>,
@@ -155,6 +160,7 @@ impl Analysis {
         in_order.sort_by_key(|trial| trial.place.order);
         let of_cells = || rows.iter().filter(|row| row.cell.is_some());
         let measured: Vec<MeasuredRow> = rows.iter().map(|row| row.measured.clone()).collect();
+        let ratios = baseline_ratio::all(&study.answers, &rows);
         let compared = |rule| Compared::all(rule, &rows);
         let compared: Vec<Vec<Compared<'_>>> = study.answers.iter().map(compared).collect();
         Self {
@@ -182,7 +188,8 @@ impl Analysis {
             claims: claims::judge(&study.claims, &measured, &study.cut),
             source: source(study),
             rows: measured,
-            gates: gates::all(&study.answers, &rows),
+            gates: gates::all(&study.answers, &ratios),
+            ratios,
             costs,
         }
     }

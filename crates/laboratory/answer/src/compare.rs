@@ -84,14 +84,14 @@ impl Comparison {
         }
     }
 
-    /// That the runs are of different machines, and how these differ, in a sentence; `None` where they are not.
+    /// How the runs' machines differ in what decides their speed, in a sentence; `None` where they do not.
     pub fn other_machine(&self) -> Option<String> {
         let differ = self.differences.iter().filter(|difference| difference.is_other_machine);
         let words =
             differ.map(|Difference { what, a, b, .. }| format!("{what} {a} in A, {b} in B"));
         let words: Vec<String> = words.collect();
         (!words.is_empty())
-            .then(|| format!("A and B are of different machines: {}.", words.join("; ")))
+            .then(|| format!("The machines of A and B differ: {}.", words.join("; ")))
     }
 
     /// The answers: a sentence for each metric, or that there is nothing to compare.

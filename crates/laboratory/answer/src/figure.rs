@@ -16,6 +16,14 @@ pub struct Figure {
     pub samples: Vec<f64>,
 }
 
+impl Figure {
+    /// Its estimate with an interval of this level.
+    pub(crate) fn at(&self, level: f64) -> Estimate {
+        let interval = stats::median_interval(&self.samples, level);
+        Estimate { interval: interval.unwrap_or(self.estimate.interval), ..self.estimate }
+    }
+}
+
 /// A figure that is compared with the value that it has where nothing differs, and what that shows.
 #[derive(Debug, Clone, PartialEq, Serialize, derive_more::Deref)]
 pub struct Decided {

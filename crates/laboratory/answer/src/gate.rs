@@ -5,20 +5,24 @@
 //! fails nothing: a gate that failed there would fail by chance in many runs. So it is with too few trials for an
 //! interval. A cell without a figure fails it, so that nothing passes by not being measured.
 //!
-//! Of two runs all cells that a gate is about are judged together ([`stats::step_down`]): the probability that equal
-//! runs fail it is at most 5%, however many cells there are.
+//! So is a regression between two machines, in what depends on the machine.
+//!
+//! Of two runs, and of the values that answers of one run compare, all cells that a gate is about are judged together
+//! ([`stats::step_down`]): the probability that equal ones fail it is at most 5%, however many cells there are.
 
 pub(crate) mod expression;
 pub(crate) mod outcome;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use crate::analysis::Analysis;
 use crate::compare::{Comparison, OnlyInOne, PairedRow};
 use crate::mark::Mark;
 use crate::measured::MeasuredRow;
 use crate::wording::list;
-use stats::{Estimate, RunRatio, step_down, trials_to_decide};
+use stats::{Estimate, rounds_to_decide, step_down, trials_to_decide};
 use study::metric::Better;
 use study::{Metric, Study};
 
@@ -38,11 +42,16 @@ pub enum GateError {
         /// The cases that there are.
         known: String,
     },
-    /// It is about a ratio, and there is one run.
+    /// It is about a ratio, and there is one run, whose answers do not compare what it names.
     #[error(
-        "gate {gate}: a single run is compared with nothing; use this gate with toll compare A B"
+        "gate {gate}: a single run is compared with nothing; use this gate with toll compare A B, or name a key whose \
+         values the answers compare, as load.suite:ratio>=0.5 ({known})"
     )]
-    NoRatio { gate: String },
+    NoRatio {
+        gate: String,
+        /// The keys that there are.
+        known: String,
+    },
     /// It is about figures of a run, of which there is a summary alone.
     #[error(
         "gate {gate}: a summary as B has no cells to judge; gate regression, or give the folder of the run"
@@ -55,7 +64,7 @@ pub enum GateError {
     NoWorseSide { gate: String, metric: Metric },
     /// Its ratio is limited on the side where the metric is better.
     #[error(
-        "gate {gate}: a ratio is B over A, and of {metric} {more} is worse; write {meant}",
+        "gate {gate}: a ratio is over A or the baseline, and of {metric} {more} is worse; write {meant}",
         more = if *.better == Better::Higher { "less" } else { "more" }
     )]
     WrongSide {
@@ -79,18 +88,31 @@ impl Gate {
     /// # Errors
     /// It cannot.
     pub fn check(&self, study: &Study) -> Result<(), GateError> {
-        self.figure(study).map(drop)
+        match self.judged {
+            Judged::Figure(metric) => self.check_figure(metric, study),
+            Judged::Ratio | Judged::Regression => self.check_answers(study),
+        }
     }
 
-    fn figure(&self, study: &Study) -> Result<Metric, GateError> {
-        let Judged::Figure(metric) = self.judged else {
-            return Err(GateError::NoRatio { gate: self.to_string() });
-        };
+    /// Looks whether an answer compares the values of the key that it is about.
+    fn check_answers(&self, study: &Study) -> Result<(), GateError> {
+        let mut own = study.answers.iter().filter(|rule| self.is_about_values_of(&rule.compare));
+        if own.clone().next().is_none() {
+            let known: BTreeSet<&str> = study.answers.iter().map(|rule| &*rule.compare).collect();
+            let known = if known.is_empty() { "there is none".to_owned() } else { list(known) };
+            return Err(GateError::NoRatio { gate: self.to_string(), known });
+        }
+        own.try_for_each(|rule| {
+            self.scale(rule.metric, rule.metric.better_ratio(), &rule.compare).map(drop)
+        })
+    }
+
+    fn check_figure(&self, metric: Metric, study: &Study) -> Result<(), GateError> {
         let rows = study.rows();
         self.check_scope(rows.iter().map(|row| (row.case, row.name.as_str())))?;
         let mut rows = rows.iter().filter(|row| self.is_about(row.case, &row.name));
         match rows.any(|row| row.metrics.contains(&metric)) {
-            true => Ok(metric),
+            true => Ok(()),
             false => Err(GateError::NoSuchFigure { gate: self.to_string(), metric }),
         }
     }
@@ -100,7 +122,8 @@ impl Gate {
     /// # Errors
     /// As [`check`](Self::check).
     pub fn judge(&self, study: &Study, analysis: &Analysis) -> Result<GateOutcome, GateError> {
-        let metric = self.figure(study)?;
+        self.check(study)?;
+        let Judged::Figure(metric) = self.judged else { return self.judge_answers(analysis) };
         let rows = study.rows();
         let can_have = |of: &&MeasuredRow| {
             of.is_judged(false)
@@ -112,6 +135,24 @@ impl Gate {
             self.alone([&row.case, &row.name, &row.label], figure, row.mark_of(metric))
         };
         Ok(self.outcome(about.filter(can_have).map(judged).collect()))
+    }
+
+    /// Judges the values of a key that the answers of a run compare.
+    fn judge_answers(&self, analysis: &Analysis) -> Result<GateOutcome, GateError> {
+        let own = analysis.ratios.iter().filter(|of| self.is_about_values_of(&of.compare));
+        let judged = own.map(|of| {
+            Ok(JudgedRatio {
+                names: of.names(),
+                at: of
+                    .figure
+                    .as_ref()
+                    .map(|figure| -> At<'_> { Box::new(|level| figure.at(level)) }),
+                scale: self.scale(of.metric, of.metric.better_ratio(), &of.compare)?,
+                mark: of.mark,
+            })
+        });
+        let judged: Vec<JudgedRatio<'_>> = judged.collect::<Result<_, GateError>>()?;
+        Ok(self.outcome(self.together(&judged, |count| rounds_to_decide(count) as usize)))
     }
 
     /// Judges the later of two runs: its figures, or how they compare with those of the earlier one. Every
@@ -149,37 +190,70 @@ impl Gate {
         self.check_scope(of_pairs.chain(of_one))?;
 
         let about = pairs.into_iter().filter(|(_, pair)| self.is_about(&pair.case, &pair.cell_a));
-        let about = about.map(|(metric, pair)| Ok((pair, self.scale(metric, &pair.case)?)));
-        let about: Vec<(&PairedRow, Scale)> = about.collect::<Result<_, GateError>>()?;
-        let ratios = about.iter().filter_map(|(pair, scale)| Some((pair.ratio.as_ref()?, scale)));
-        let ratios: Vec<(&RunRatio, &Scale)> = ratios.collect();
-        let at = |place: usize, level| {
-            let (ratio, scale) = ratios[place];
-            scale.of(ratio.at(level))
+        let about: Vec<(Metric, &PairedRow)> = about.collect();
+        let judged = about.iter().map(|(metric, pair)| {
+            Ok(JudgedRatio {
+                names: [&pair.case, &pair.cell_b, &pair.label],
+                at: pair
+                    .ratio
+                    .as_ref()
+                    .map(|ratio| -> At<'_> { Box::new(|level| ratio.at(level)) }),
+                scale: self.scale(*metric, metric.better(), &pair.case)?,
+                mark: pair.mark_b.or(pair.mark_a),
+            })
+        });
+        let judged: Vec<JudgedRatio<'_>> = judged.collect::<Result<_, GateError>>()?;
+        let cells = self.together(&judged, trials_to_decide).into_iter();
+        let machine = comparison.other_machine();
+        let with_reason = |(cell, (metric, pair)): (GatedCell, &(Metric, &PairedRow))| {
+            let cell = GatedCell { why: pair.why.clone(), ..cell };
+            match &machine {
+                Some(words) if self.judged == Judged::Regression && metric.depends_on_machine() => {
+                    cell.undecided(words)
+                }
+                _ => cell,
+            }
         };
-        let is_decided = |_, figure: &Estimate| self.reached(figure) != Reached::Inconclusive;
-        let mut steps = step_down(ratios.len(), at, is_decided).into_iter();
-        let needed = trials_to_decide(ratios.len());
-
-        let of_pair = |(pair, _): &(&PairedRow, Scale)| {
-            let step = pair.ratio.as_ref().and_then(|_| Some((steps.next()?, needed)));
-            let mark = pair.mark_b.or(pair.mark_a);
-            let why = pair.why.clone();
-            GatedCell { why, ..self.gated([&pair.case, &pair.cell_b, &pair.label], step, mark) }
-        };
-        let mut cells: Vec<GatedCell> = about.iter().map(of_pair).collect();
+        let mut cells: Vec<GatedCell> = cells.zip(&about).map(with_reason).collect();
         let only = only.into_iter().filter(|only| self.is_about(&only.case, &only.cell));
         let lacking = Some(Mark::NotMeasured);
         cells.extend(
             only.map(|only| self.gated([&only.case, &only.cell, &only.label], None, lacking)),
         );
-        Ok(self.outcome(cells).with_other_machine(comparison.other_machine()))
+        Ok(self.outcome(cells).with_other_machine(machine))
     }
 
-    /// In what a ratio of this metric is judged.
-    fn scale(&self, metric: Metric, case: &str) -> Result<Scale, GateError> {
+    /// Judges ratios of one family, of which so many trials decide as many.
+    fn together(
+        &self,
+        judged: &[JudgedRatio<'_>],
+        needed: impl Fn(usize) -> usize,
+    ) -> Vec<GatedCell> {
+        let ratios: Vec<(&At<'_>, Scale)> =
+            judged.iter().filter_map(|of| Some((of.at.as_ref()?, of.scale))).collect();
+        let at = |place: usize, level| {
+            let (at, scale) = &ratios[place];
+            scale.of(at(level))
+        };
+        let is_decided = |_, figure: &Estimate| self.reached(figure) != Reached::Inconclusive;
+        let mut steps = step_down(ratios.len(), at, is_decided).into_iter();
+        let needed = needed(ratios.len());
+        let cell = |JudgedRatio { names, at, mark, .. }: &JudgedRatio<'_>| {
+            let step = at.as_ref().and_then(|_| Some((steps.next()?, needed)));
+            self.gated(*names, step, *mark)
+        };
+        judged.iter().map(cell).collect()
+    }
+
+    /// In what a ratio of this metric is judged, of which this side is the better one.
+    fn scale(
+        &self,
+        metric: Metric,
+        better: Option<Better>,
+        case: &str,
+    ) -> Result<Scale, GateError> {
         let gate = || self.to_string();
-        match (self.judged, metric.better()) {
+        match (self.judged, better) {
             (Judged::Regression, None) => Err(GateError::NoWorseSide { gate: gate(), metric }),
             (Judged::Regression, Some(better)) => Ok(Scale::Regression(better)),
             (_, Some(better)) if self.comparator.is_from_below() != (better == Better::Higher) => {
@@ -207,10 +281,27 @@ impl Gate {
         Err(GateError::UnknownScope { gate, scope, known: list(cases) })
     }
 
+    fn is_about_values_of(&self, key: &str) -> bool {
+        self.scope.as_deref() == Some(key)
+    }
+
     fn is_about(&self, case: &str, cell: &str) -> bool {
         self.scope.as_ref().is_none_or(|scope| scope == case || scope == cell)
     }
 }
+
+/// A ratio that is judged with others.
+struct JudgedRatio<'a> {
+    /// Case, cell and label.
+    names: [&'a str; 3],
+    /// `None` where there is none.
+    at: Option<At<'a>>,
+    scale: Scale,
+    mark: Option<Mark>,
+}
+
+/// The estimate of a ratio with an interval of a level.
+type At<'a> = Box<dyn Fn(f64) -> Estimate + 'a>;
 
 /// In what a gate has its limit.
 #[derive(Clone, Copy)]

@@ -4,6 +4,7 @@
 //! - [`costs::Costs`] is what it says of timed algorithms; they are rows of the analysis, as the cells are.
 //! - [`findings::Findings`] is what a report shows of it.
 //! - [`summary::Summary`] is what is kept of a run without its journal; [`claims`] are judged by its rows.
+//! - [`tracked::TrackedFigure`] is one that is followed from run to run.
 //! - [`gate::Gate`] is a figure that a run must reach.
 
 pub mod analysis;
@@ -20,6 +21,7 @@ mod limits;
 mod mark;
 mod measured;
 pub mod summary;
+pub mod tracked;
 pub mod wording;
 
 pub use caveat::Caveat;

@@ -33,7 +33,9 @@ mod shipped;
 mod syntax;
 #[cfg(test)]
 mod tests;
+mod unquoted;
 mod up_to;
+mod vary;
 mod wakeups;
 
 use std::collections::BTreeMap;

@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::error::StudyError;
-use super::fields::{Field, Source};
 use super::keys::StudyKey;
-use super::merged::canonical;
+use super::unquoted::Unquoted;
 use ::keys::did_you_mean;
 use study::{Cell, Cut, LostRows, Study};
-use toml::de::DeValue;
 
 /// What stands for the name of a table of primitives.
 const PRIMITIVES: &str = super::primitives::NAME;
@@ -175,20 +173,7 @@ impl By {
     fn canonical(self, value: &str) -> Result<String, String> {
         match self {
             Self::Case => Ok(value.to_owned()),
-            Self::StudyKey(key) => canonical_text(key, value),
+            Self::StudyKey(key) => Unquoted::read(key, value).map(|value| value.canonical),
         }
     }
-}
-
-/// The text that stands for a value on the command line, which has no quotes.
-fn canonical_text(key: StudyKey, value: &str) -> Result<String, String> {
-    let lines = [0];
-    let source = Source::new(value, &lines);
-    let read = |value: &DeValue<'_>| {
-        canonical(key, Field::alone(source, value).called(key.table.name(), key.name))
-    };
-    read(&DeValue::String(value.into())).or_else(|flaw| {
-        let unquoted = DeValue::parse(value).ok().map(|value| read(value.get_ref()));
-        unquoted.and_then(Result::ok).ok_or(flaw.what)
-    })
 }

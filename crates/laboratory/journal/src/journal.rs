@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::entries::Entries;
 use crate::entry::{Entry, in_words};
+use crate::whole_file::sync_folder_of;
 use trial::SCHEMA;
 
 #[derive(Debug)]
@@ -102,11 +103,6 @@ fn parse_lines(path: &Path, whole: &[u8]) -> Result<Entries, JournalError> {
         }
     }
     Ok(entries)
-}
-
-/// Waits until the name of a file is on the disk.
-pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
-    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
 impl JournalError {

@@ -14,6 +14,7 @@ mod results;
 mod sought;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod whole_file;
 
 pub use entries::Entries;
 pub use entry::{Entry, Place, Role, TrialLine};
@@ -22,3 +23,4 @@ pub use left_out::LeftOutLines;
 pub use params::{Param, Params};
 pub use results::{Lock, Results, ResultsError, TargetRecord};
 pub use sought::{ImpossibleStep, Sought};
+pub use whole_file::write_whole;

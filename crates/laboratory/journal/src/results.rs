@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -13,7 +13,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::entries::Entries;
-use crate::journal::{Journal, JournalError, sync_folder_of};
+use crate::journal::{Journal, JournalError};
+use crate::whole_file::write_whole;
 
 const STUDY: &str = "study.toml";
 const CELLS: &str = "cells.json";
@@ -283,22 +284,9 @@ impl Results {
         })
     }
 
-    /// As a whole or not at all, also where the power fails: a new file takes the old one's place when
-    /// it is complete on the disk.
     fn write(&self, name: &str, bytes: &[u8]) -> Result<(), ResultsError> {
         let path = self.folder.join(name);
-        let new = self.folder.join(format!("{name}.new"));
-        let written = File::create(&new).and_then(|mut file| {
-            file.write_all(bytes)?;
-            file.sync_all()?;
-            std::fs::rename(&new, &path)?;
-            sync_folder_of(&path)
-        });
-        written.map_err(|source| {
-            // A disk that is full is not to keep half a file.
-            let _ = std::fs::remove_file(&new);
-            ResultsError::write(&path, source)
-        })
+        write_whole(&path, bytes).map_err(|source| ResultsError::write(&path, source))
     }
 }
 

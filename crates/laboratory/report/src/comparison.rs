@@ -6,6 +6,7 @@ use answer::compare::{ComparedMetric, Comparison, Difference, PairedRow};
 use answer::findings::{Column, Item, Listing};
 use answer::wording::{NO_DIFFERENCE, grouped, interval, list, ratio_alone, ratio_interval};
 use stats::{Decision, Direction, Estimate};
+use study::Metric;
 use units::thousands;
 
 use crate::terminal::{Look, Page, Style};
@@ -77,9 +78,26 @@ fn table(page: &mut Page, metric: &ComparedMetric) {
         return;
     }
     page.heading(metric.metric.row().words);
-    let cells = &metric.cells;
+    let cells: Vec<&PairedRow> = metric.cells.iter().collect();
+    let is_doubtful =
+        |pair: &PairedRow| pair.ratio.is_none() || pair.mark_a.or(pair.mark_b).is_some();
+    page.table(columns(metric.metric, &cells), |row| is_doubtful(cells[row]));
+    for why in not_compared(&cells) {
+        page.paragraph("  Not compared: ", &why, Look::Warning);
+    }
+}
+
+/// Those of these cells that have no ratio, with the reason, a line for each reason.
+pub(crate) fn not_compared(cells: &[&PairedRow]) -> Vec<String> {
+    let refused = cells.iter().filter_map(|pair| Some((pair.why.clone()?, pair.label.clone())));
+    let refused = grouped(refused).into_iter();
+    refused.map(|(why, labels)| format!("{}: {why}.", list(labels))).collect()
+}
+
+/// These cells with both figures, their ratio, and what it shows.
+pub(crate) fn columns(metric: Metric, cells: &[&PairedRow]) -> Vec<Column> {
     let figures = cells.iter().flat_map(|pair| [&pair.a, &pair.b]).flatten();
-    let unit = metric.metric.row().quantity.unit_for(figures.map(|figure| figure.estimate.median));
+    let unit = metric.row().quantity.unit_for(figures.map(|figure| figure.estimate.median));
     let number = |figure: &Option<Figure>| match figure {
         Some(figure) => unit.number(figure.estimate.median),
         None => "none".to_owned(),
@@ -87,11 +105,12 @@ fn table(page: &mut Page, metric: &ComparedMetric) {
     let ends = |figure: &Option<Figure>| {
         figure.as_ref().map(|figure| interval(figure, &unit)).unwrap_or_default()
     };
-    let words = |of: &dyn Fn(&PairedRow) -> String| Column::words("", cells.iter().map(of));
+    let words =
+        |of: &dyn Fn(&PairedRow) -> String| Column::words("", cells.iter().map(|pair| of(pair)));
     let numbers = |name: &str, unit: &str, yields_to, of: &dyn Fn(&PairedRow) -> String| {
-        Column::numbers(name, unit, cells.iter().map(of)).yields_to(yields_to)
+        Column::numbers(name, unit, cells.iter().map(|pair| of(pair))).yields_to(yields_to)
     };
-    let columns = vec![
+    vec![
         words(&|pair| format!("{}: {}", pair.case, pair.label)),
         numbers("A", unit.name, 0, &|pair| number(&pair.a)),
         words(&|pair| symbol(pair.mark_a)),
@@ -104,14 +123,7 @@ fn table(page: &mut Page, metric: &ComparedMetric) {
             pair.ratio.as_ref().map(ratio_interval).unwrap_or_default()
         }),
         words(&|pair| verdict(pair.verdict).to_owned()).yields_to(3),
-    ];
-    let is_doubtful =
-        |pair: &PairedRow| pair.ratio.is_none() || pair.mark_a.or(pair.mark_b).is_some();
-    page.table(columns, |row| is_doubtful(&cells[row]));
-    let refused = cells.iter().filter_map(|pair| Some((pair.why.clone()?, pair.label.clone())));
-    for (why, labels) in grouped(refused) {
-        page.paragraph("  Not compared: ", &format!("{}: {why}.", list(labels)), Look::Warning);
-    }
+    ]
 }
 
 fn symbol(mark: Option<Mark>) -> String {

@@ -1,5 +1,5 @@
-//! What a study found, for people and for programs: the terminal, `report.html`, `cells.csv`,
-//! OpenMetrics; and what two runs say together.
+//! What a study found, for people and for programs: the terminal, `report.html`, `cells.csv`, OpenMetrics, and
+//! what CI reads: Markdown, JUnit, github-action-benchmark; and what two runs say together.
 //!
 //! All are pure functions of a [`Run`]: nothing here measures, reads a file or looks at a
 //! clock, so a report can be made again from its result folder and is the same again.
@@ -8,10 +8,13 @@
 //! one of them in one place (the template engine's), and neither the page nor the terminal gets a
 //! control character of theirs.
 
+mod benchmark_json;
 mod cells_csv;
 mod chart;
 mod comparison;
+mod junit;
 mod left_out;
+mod markdown;
 mod openmetrics;
 mod page;
 mod run;
@@ -20,9 +23,12 @@ mod text;
 mod when;
 
 pub use answer::findings::Column;
+pub use benchmark_json::benchmark_json;
 pub use cells_csv::cells_csv;
 pub use comparison::comparison;
+pub use junit::junit;
+pub use markdown::{comparison_markdown, markdown};
 pub use openmetrics::openmetrics;
-pub use page::{ReportError, html};
+pub use page::{ReportError, html, lacking};
 pub use run::Run;
 pub use terminal::{Look, Page, Style, terminal, wrapped};

@@ -111,6 +111,12 @@ fn notice(findings: &Findings) -> Option<String> {
     why.or_else(|| incomplete(findings))
 }
 
+/// Why a run is not the whole answer, where it is not: also where trials are not valid.
+pub fn lacking(findings: &Findings) -> Option<String> {
+    let invalid = (!findings.is_whole).then(|| "Not every trial is valid.".to_owned());
+    notice(findings).or(invalid)
+}
+
 /// That there is nothing, where that is so.
 pub(crate) fn nothing(findings: &Findings) -> Option<&'static str> {
     findings.is_empty.then_some("No trial was run, so there is nothing to report.")

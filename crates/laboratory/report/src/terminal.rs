@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use answer::analysis::Repeated;
 use answer::claims::{ClaimResult, JudgedClaim, PaperClaims};
-use answer::findings::{Column, Findings, Headline, Listing, ShownAnswer, SmallPrint, Table};
+use answer::findings::{Column, Findings, Headline, Listing, ShownAnswer, Table};
 use answer::{Mark, trials};
 use unicode_width::UnicodeWidthStr;
 
@@ -143,15 +143,9 @@ impl Page {
 
     /// A table with its small print beside the figures.
     fn compact(&mut self, table: &Table) {
-        let mut columns = table.columns.clone();
-        for cell in columns.iter_mut().flat_map(|column| &mut column.cells) {
-            match &cell.small_print {
-                None => {}
-                Some(SmallPrint::Interval(interval)) => cell.text += &format!(" {interval}"),
-                Some(SmallPrint::Remark(remark)) => cell.text += &format!(" ({remark})"),
-            }
-        }
-        self.table(columns, |row| table.marks.get(row).is_some_and(Option::is_some));
+        self.table(table.with_small_print(), |row| {
+            table.marks.get(row).is_some_and(Option::is_some)
+        });
     }
 
     fn titled(&mut self, table: &Table) {

@@ -536,6 +536,15 @@ impl Metric {
         matches!(self, Self::ServerCpus | Self::ServerCycles | Self::MemoryBandwidth)
     }
 
+    /// Whether a faster machine gives another figure for the same work, so that the figures of two machines do not show
+    /// what a program gained or lost. What is counted on the wire is the same on all.
+    pub fn depends_on_machine(self) -> bool {
+        !matches!(
+            self,
+            Self::HandshakeBytesSent | Self::HandshakeBytesReceived | Self::FlightRoundTrips
+        )
+    }
+
     /// What is divided by what where ours is compared with theirs: `(over, under)`. It is ours over theirs, but of
     /// cycles theirs over ours: how many times as fast ours is.
     pub fn ratio<T>(self, ours: T, theirs: T) -> (T, T) {
@@ -543,6 +552,14 @@ impl Metric {
             Kind::Cycles => (theirs, ours),
             _ => (ours, theirs),
         }
+    }
+
+    /// Which [`ratios`](Self::ratio) are the better ones; `None` where neither are.
+    pub fn better_ratio(self) -> Option<Better> {
+        self.better().map(|_| match self.is_higher_ratio_better() {
+            true => Better::Higher,
+            false => Better::Lower,
+        })
     }
 
     /// Whether a larger [`ratio`](Self::ratio) is the better one.

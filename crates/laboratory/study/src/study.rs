@@ -18,7 +18,7 @@ use crate::cpu_order::CpuOrder;
 use crate::find::Find;
 use crate::gate::RatioGate;
 use crate::headline::HeadlineTemplates;
-use crate::metric::Metric;
+use crate::metric::{Kind, Metric};
 use crate::primitive::{AlgorithmTable, Primitives};
 use crate::reference::Published;
 use crate::show::Show;
@@ -357,6 +357,23 @@ impl Study {
             })
         });
         cells.chain(tables).collect()
+    }
+
+    /// The metrics in which its answers read a case or a table, but for taxes, which a row has none of by itself; a case
+    /// without any is read by what its cells are usually compared by.
+    pub fn metrics_of(&self, case: &str) -> Vec<Metric> {
+        let own = self.answers.iter().filter(|rule| rule.case == case).map(|rule| rule.metric);
+        let mut metrics: Vec<Metric> = Vec::new();
+        for metric in own.filter(|metric| metric.row().kind != Kind::Tax) {
+            if !metrics.contains(&metric) {
+                metrics.push(metric);
+            }
+        }
+        if metrics.is_empty() {
+            let cell = self.cells.iter().find(|cell| cell.case == case);
+            metrics.extend(cell.map(Metric::usual));
+        }
+        metrics
     }
 
     /// What tells the rows of a case or a table from each other.

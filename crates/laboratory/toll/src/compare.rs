@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use answer::analysis::Analysis;
 use answer::compare::{ComparedRun, Comparison};
 use answer::summary::Summary;
+use answer::tracked::TrackedFigure;
 use journal::{Results, TargetRecord};
 use observe::Machine;
 use study::{Metric, Study};
 
+use crate::exports::{Exported, Exports};
 use crate::gates::{self, WithGates};
 use crate::outputs::Found;
 use crate::{Exit, Failure, json, screen};
@@ -36,6 +38,9 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     gates: gates::Gates,
 
+    #[command(flatten)]
+    exports: Exports,
+
     /// Print one JSON object instead
     #[arg(long)]
     json: bool,
@@ -47,14 +52,20 @@ Examples:
   toll compare A B --metric goodput --metric p99
   toll compare A B --gate 'regression<=5%'
       for CI: exits with 1 if B is worse than A by more than 5% in a cell
+  toll compare A B --gate 'regression<=5%' --junit gates.xml --markdown summary.md
+      the same, with files for CI
   toll compare A B --gate 'bulk:goodput>=10Gb/s'
       gates other than regression and ratio apply to B
   toll compare docs/reproductions/primitives-amd-epyc.json results/2026-11-21T20-51-34Z-primitives
       this machine beside a run of which only the summary is at hand";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
+    arguments.exports.check(arguments.json.then_some("--json"))?;
     let (a, b) = (OneRun::read(&arguments.a)?, OneRun::read(&arguments.b)?);
     let comparison = Comparison::of(&a.side(), &b.side(), &arguments.metrics);
+    if !comparison.metrics.is_empty() {
+        arguments.exports.check_compared(&comparison, &arguments.gates)?;
+    }
     let outcomes = arguments.gates.judge_by(|gate| match &b.study {
         Some(study) => gate.judge_later((study, &b.analysis), &comparison),
         None => gate.judge_runs(&comparison),
@@ -62,7 +73,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.json {
         let all = WithGates { of: &comparison, gates: outcomes.all() };
         json::print(json::COMPARISON, &all)?;
-    } else {
+    } else if !arguments.exports.take_stdout() {
         let width = screen::width();
         crate::print(&report::comparison(&comparison, width, screen::style()));
         if !outcomes.all().is_empty() {
@@ -72,6 +83,13 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     if comparison.metrics.is_empty() {
         return Err(Failure::request("the two runs have no common cell; nothing was compared"));
     }
+    arguments.exports.write(&Exported {
+        study: &b.analysis.study,
+        gates: outcomes.all(),
+        lacking: None,
+        figures: TrackedFigure::of_later(&comparison),
+        markdown: &|| report::comparison_markdown(&comparison, outcomes.all()),
+    })?;
     outcomes.failure()?;
     Ok(Exit::Done)
 }

@@ -21,7 +21,9 @@ pub(crate) struct Gates {
                      which is reported and is not a failure, as one with too few trials is. CASE may be a \
                      cell's name. \
                      Metrics are those of answers and server-busy, client-busy, and for toll compare \
-                     regression (regression<=5%) and ratio, B over A; comparators: >=, <=, >, <"
+                     regression (regression<=5%) and ratio, B over A. Of one run these two are about the \
+                     values of a key that its answers compare: load.suite:regression<=5%, each over \
+                     the baseline. Comparators: >=, <=, >, <"
     )]
     gates: Vec<Gate>,
 

@@ -5,6 +5,7 @@ mod bench;
 mod check;
 mod compare;
 mod exit;
+mod exports;
 mod gates;
 mod interrupt;
 mod json;

@@ -7,12 +7,15 @@ use std::path::PathBuf;
 use answer::analysis::Analysis;
 use answer::compare::ComparedRun;
 use answer::findings::{Findings, Headline, ShownAnswer};
+use answer::gate::GateOutcome;
 use answer::summary::Summary;
+use answer::tracked::TrackedFigure;
 use journal::{Results, TargetRecord, TrialLine};
 use observe::Machine;
 use report::Run;
 use study::Study;
 
+use crate::exports::{Exported, Exports};
 use crate::{Failure, screen};
 
 /// All that a report is made of.
@@ -75,6 +78,17 @@ impl Found {
     /// The answers and the tables, as wide and as colourful as stdout allows.
     pub(crate) fn in_words(&self) -> String {
         report::terminal(&self.run(), screen::width(), screen::style())
+    }
+
+    /// What files for CI are made of.
+    pub(crate) fn export(&self, to: &Exports, gates: &[GateOutcome]) -> Result<(), Failure> {
+        to.write(&Exported {
+            study: &self.study.name,
+            gates,
+            lacking: report::lacking(&self.findings),
+            figures: TrackedFigure::of_run(&self.study, &self.analysis),
+            markdown: &|| report::markdown(&self.run(), gates),
+        })
     }
 
     /// It in some kilobytes.

@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use answer::summary::Summary;
 use journal::Results;
 
+use crate::exports::Exports;
 use crate::gates::{self, WithGates};
 use crate::outputs::{self, Found};
 use crate::parts::Parts;
@@ -36,6 +37,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     gates: gates::Gates,
+
+    #[command(flatten)]
+    exports: Exports,
 }
 
 const EXAMPLES: &str = "\
@@ -47,12 +51,20 @@ Examples:
   toll report results/2026-11-21T20-51-34Z-quick --summary .";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
+    let printed = [
+        ("--json", arguments.json),
+        ("--openmetrics", arguments.openmetrics),
+        ("--summary", arguments.summary.is_some()),
+    ];
+    let printed = printed.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option);
+    arguments.exports.check(printed)?;
     let results = Results::open(&arguments.folder).map_err(Failure::request)?;
     let study = outputs::study(&results)?;
     if !study.include.is_empty() {
         return of_parts(arguments, &results, Parts::read(&results, &study)?);
     }
     let findings = Found::read(&results)?;
+    arguments.exports.check_of(&findings.study, &arguments.gates)?;
     let outcomes = arguments.gates.judge(&findings)?;
     // Printed first: a folder that cannot be written still has its answers.
     if arguments.json {
@@ -62,21 +74,22 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         print(&findings.openmetrics());
     } else if let Some(folder) = &arguments.summary {
         write(folder, &findings.summary())?;
-    } else {
+    } else if !arguments.exports.take_stdout() {
         print(&findings.in_words());
         let report = findings.write(&results)?;
         print(&format!("\n{}Report: {}\n", outcomes.in_words(), report.display()));
     }
+    findings.export(&arguments.exports, outcomes.all())?;
     outcomes.failure()?;
     Ok(Exit::Done)
 }
 
 /// The same of a study that includes others.
 fn of_parts(arguments: &Arguments, results: &Results, parts: Parts) -> Result<Exit, Failure> {
-    if arguments.openmetrics || !arguments.gates.is_empty() {
+    if arguments.openmetrics || !arguments.gates.is_empty() || !arguments.exports.is_empty() {
         return Err(Failure::request(
-            "--openmetrics and --gate are for the run of one study; give the folder of one of those within this \
-             one",
+            "--openmetrics, --gate and files for CI are for the run of one study; give the folder of one of those \
+             within this one",
         ));
     }
     if arguments.json {
@@ -105,7 +118,8 @@ fn write(folder: &Path, summary: &Summary) -> Result<(), Failure> {
         )));
     }
     let text = summary.text().map_err(Failure::measurement)?;
-    let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, text));
+    let written =
+        std::fs::create_dir_all(folder).and_then(|()| journal::write_whole(&path, text.as_bytes()));
     written.map_err(|why| {
         Failure::request(format!("{}: {why}; give a folder that can be written", path.display()))
     })?;

@@ -12,6 +12,7 @@ use keys::Suggested;
 use peers::Peer;
 use study::{Profiling, Study};
 
+use crate::exports::Exports;
 use crate::outputs::{self, Found};
 use crate::progress::RunProgress;
 use crate::{
@@ -62,6 +63,19 @@ pub(crate) struct Arguments {
     )]
     only: Vec<String>,
 
+    /// Give each case these values of a key too, in turns, and compare them
+    ///
+    /// KEY is whole, such as target.library-path=/opt/old/lib,/opt/new/lib. Each cell is measured with each
+    /// value, and an answer compares them with the first, from trials of the same rounds;
+    /// --gate 'KEY:regression<=5%' judges that. Repeatable.
+    #[arg(
+        help_heading = TARGET,
+        long,
+        value_name = "KEY=V1,V2",
+        conflicts_with = "continue_",
+    )]
+    vary: Vec<String>,
+
     /// How many times to measure each cell, instead of the study's number
     #[arg(help_heading = LOAD, long, value_name = "N", conflicts_with = "continue_", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     trials: Option<u32>,
@@ -108,6 +122,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     gates: gates::Gates,
+
+    #[command(flatten)]
+    exports: Exports,
 }
 
 /// What is measured at once: a study, or one of those that a study includes.
@@ -150,6 +167,8 @@ Examples:
       the same, and whether wrk measures the same
   toll run my-study.toml --out /tmp/results --json | jq .rate_per_s
       a study of your own, for a program
+  toll run my-study.toml --vary target.library=openssl,rustls-ring --gate 'target.library:regression<=5%'
+      the same with two libraries in turns; exits with 1 if the second is worse by more than 5% in a cell
   toll run papers --scale quick
       the five published measurements, and whether their claims hold here
   toll run --continue results/2026-11-21T20-51-34Z-quick
@@ -157,7 +176,7 @@ Examples:
 
 A run leaves a folder such as results/2026-11-21T20-51-34Z-quick/ with report.html, cells.csv,
 journal.jsonl (one line per trial, on disk when the trial ends), latency/ (HdrHistogram logs),
-study.toml (the study as you wrote it; session-1.toml is a copy of its session file), cells.json
+study.toml (the study as you wrote it, with lines of --vary; session-1.toml is a copy of its session file), cells.json
 (with every setting filled in), machine.json, targets.json, logs/ of the servers, and targets/ with their configurations and certificates; their private keys are removed with
 them. toll report DIR makes the report again.";
 
@@ -168,6 +187,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         studies::list(&machine, arguments.json)?;
         return Ok(Exit::Done);
     }
+    arguments.exports.check(arguments.json.then_some("--json"))?;
     let (study, file, results) = match (&arguments.continue_, &arguments.study) {
         (Some(folder), _) => {
             let results = Results::open(folder).map_err(Failure::request)?;
@@ -180,6 +200,8 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
                 arguments.check_for_a_plan(name)?;
                 return plan::of_file(name, &file.text, &arguments.out, arguments.json);
             }
+            let file = file.varied(&machine, arguments.scale.as_deref(), &arguments.vary);
+            let file = file.map_err(Failure::request)?;
             (arguments.study(&file, &machine)?, Some(file), None)
         }
     };
@@ -192,6 +214,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         None => (study, Vec::new()),
     };
     arguments.gates.check(&study)?;
+    arguments.exports.check_of(&study, &arguments.gates)?;
     if arguments.dry_run {
         crate::print(&in_words(&study, &unchecked, &arguments.out));
         return Ok(Exit::Done);
@@ -235,11 +258,13 @@ impl Arguments {
     /// A plan has cells of its own, which are neither cut nor judged.
     fn check_for_a_plan(&self, name: &str) -> Result<(), Failure> {
         let is_plain = self.only.is_empty()
+            && self.vary.is_empty()
             && self.trials.is_none()
             && self.scale.is_none()
             && self.cross_check.is_none()
             && !(self.profile || self.dry_run)
-            && self.gates.is_empty();
+            && self.gates.is_empty()
+            && self.exports.is_empty();
         let what = format!("{name} has a plan: only --out, --json and --quiet go with it");
         if is_plain { Ok(()) } else { Err(Failure::request(what)) }
     }
@@ -270,6 +295,7 @@ impl Arguments {
             ("--only", !self.only.is_empty()),
             ("--cross-check", self.cross_check.is_some()),
             ("--gate", !self.gates.is_empty()),
+            ("--markdown, --junit or --benchmark-json", !self.exports.is_empty()),
         ];
         match refused.iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) => Err(Failure::request(format!(
@@ -337,7 +363,12 @@ impl Arguments {
 
     /// Whether it says nothing while it measures.
     fn is_silent(&self) -> bool {
-        self.quiet || self.json
+        self.quiet || self.prints_no_words()
+    }
+
+    /// Whether stdout is for a program.
+    fn prints_no_words(&self) -> bool {
+        self.json || self.exports.take_stdout()
     }
 
     fn say(&self, text: &str) {
@@ -360,6 +391,8 @@ impl Arguments {
             for check in &findings.analysis.cross_checks {
                 json::print_line(&serde_json::json!({ "cross_check": check }))?;
             }
+        }
+        if self.prints_no_words() {
             eprint!("{}", outcomes.in_words());
             eprintln!("toll: everything is in {}", results.folder().display());
         } else {
@@ -378,8 +411,14 @@ impl Arguments {
             let gates = outcomes.in_words();
             crate::print(&format!("\n{words}\n{gates}{report}Everything is in {folder}{how}\n"));
         }
-        if ended.is_ok() {
-            report?;
+        let exported = findings.export(&self.exports, outcomes.all());
+        match ended {
+            Ok(_) => {
+                report?;
+                exported?;
+            }
+            // The reason why the run ended is the last line.
+            Err(_) => exported.unwrap_or_else(|failure| eprintln!("toll: {}", failure.message)),
         }
         match ended {
             Ok(Ended::Interrupted) => Ok(Exit::Interrupted),

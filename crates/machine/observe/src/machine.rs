@@ -101,9 +101,9 @@ impl Machine {
         self.cgroup.as_ref().and_then(|limits| limits.cpu_quota.known().copied().flatten())
     }
 
-    /// What decides how much it can do, each with its name: a machine on which one of these is another is another
-    /// machine. `None` where it is not known.
-    pub fn capacity(&self) -> [(&'static str, Option<String>); 4] {
+    /// What decides how fast it is, each with its name: times of a machine on which one of these is another do not
+    /// show what a program gained or lost. `None` where it is not known.
+    pub fn speed(&self) -> [(&'static str, Option<String>); 5] {
         let Processor { model, online_cpus, .. } = &self.processor;
         let limits = self.cgroup.as_ref().map(CgroupLimits::in_words);
         let [quota, cpus, ..] = limits.unwrap_or_else(CgroupLimits::unknown_in_words);
@@ -113,17 +113,15 @@ impl Machine {
             ("CPUs", online_cpus.known().map(ToString::to_string)),
             known(quota),
             known(cpus),
+            ("kernel", self.system.kernel_release.known().cloned()),
         ]
     }
 
-    /// How this machine differs from an `earlier` one in what figures depend on: its capacity, its kernel, its
-    /// OpenSSL. `None` where it does not; what is not known differs from nothing.
+    /// How this machine differs from an `earlier` one in what figures depend on: its speed, its OpenSSL. `None` where
+    /// it does not; what is not known differs from nothing.
     pub fn difference(&self, earlier: &Self) -> Option<String> {
         let facts = |machine: &Self| {
-            let kernel = machine.system.kernel_release.known().cloned();
-            let library = Some(machine.openssl.clone());
-            let facts = machine.capacity().into_iter();
-            facts.chain([("kernel", kernel), ("OpenSSL", library)])
+            machine.speed().into_iter().chain([("OpenSSL", Some(machine.openssl.clone()))])
         };
         let both = facts(earlier).zip(facts(self));
         let different = both.filter_map(|((what, was), (_, is))| match (was, is) {

@@ -44,6 +44,8 @@ const SENDFILE: &[&str] = &["sendfile"];
 /// That of servers that pause handshakes for them.
 const COMPLETION: &[&str] = &["accelerator-completion"];
 
+/// That of servers of which somebody may have several builds.
+const PROGRAM: &[&str] = &["program"];
 /// That of servers with a certificate for each of several names.
 const NAMES: &[&str] = &["names"];
 
@@ -70,21 +72,24 @@ static NGINX: Server = Server {
         NAMES,
         BACKEND,
         OFFLOAD,
+        PROGRAM,
     ],
     ..Server::named("nginx")
 };
 
-static APACHE: Server = Server { own_keys: &[CLIENTS, SENDFILE], ..Server::named("apache") };
+static APACHE: Server =
+    Server { own_keys: &[CLIENTS, SENDFILE, PROGRAM], ..Server::named("apache") };
 
 static HAPROXY: Server = Server {
     // With `ssl-mode-async` it waits for the descriptors of paused jobs.
     completions: &[CompletedBy::Event],
     backend: Some(Backend::Plain),
-    own_keys: &[CLIENTS, OFFLOAD, COMPLETION, NAMES, BACKEND, &["batch-wait"]],
+    own_keys: &[CLIENTS, OFFLOAD, COMPLETION, NAMES, BACKEND, PROGRAM, &["batch-wait"]],
     ..Server::named("haproxy")
 };
 
-static CADDY: Server = Server { is_configured: false, stacks: &[], ..Server::named("caddy") };
+static CADDY: Server =
+    Server { is_configured: false, stacks: &[], own_keys: &[PROGRAM], ..Server::named("caddy") };
 
 static TOMCAT: Server = Server {
     is_configured: false,

@@ -53,9 +53,14 @@ impl Settings {
                 }
             },
             Binary::Path(path) => Ok(path.into()),
-            Binary::Installed { name, package } => {
-                program::find(name, package, &self.program_folders)
-            }
+            Binary::Installed { name, package } => match self.target.program.file() {
+                Some(path) if program::is_program(path) => Ok(path.clone()),
+                Some(path) => Err(TargetError::Settings(format!(
+                    "target.program: {} is no program that can be run; give the file of a build of {name}",
+                    path.display()
+                ))),
+                None => program::find(name, package, &self.program_folders),
+            },
         }
     }
 

@@ -254,13 +254,17 @@ pub fn command(
     name: &str,
 ) -> Option<String> {
     let program = server.program()?;
+    let shown = match settings.target.program.file() {
+        Some(path) => path.display().to_string(),
+        None => program.binary().name().to_owned(),
+    };
     let addresses = settings.target.addresses();
     let unknown = |address: &IpAddr| SocketAddr::new(*address, 0);
     let unknown: Vec<SocketAddr> = addresses.iter().map(unknown).collect();
     let context = LaunchContext {
         settings,
         name: name.to_owned(),
-        binary: program.binary().name().into(),
+        binary: shown.clone().into(),
         version: String::new(),
         folder: folder.join("targets").join(name),
         logs: folder.join("logs").join(name),
@@ -275,7 +279,7 @@ pub fn command(
     let variables = settings.variables().into_iter().chain(environment);
     let mut words: Vec<String> =
         variables.map(|(name, value)| format!("{}={}", name.display(), value.display())).collect();
-    words.push(program.binary().name().to_owned());
+    words.push(shown);
     words.extend(arguments.iter().map(|word| match word.to_string_lossy() {
         word if word.contains(' ') => format!("\"{word}\""),
         word => word.into_owned(),

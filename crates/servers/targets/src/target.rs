@@ -28,7 +28,7 @@ use units::{Bytes, Nanos};
 use crate::known_servers::EMBEDDED;
 use crate::{
     Aes, Backend, BackendConnections, CommandLine, Crypto, Directives, Environment, Host,
-    LibraryPath, Server, TlsLibrary, WarmUp, library,
+    LibraryPath, ProgramPath, Server, TlsLibrary, WarmUp, library,
 };
 
 /// A server under test. What is `None` is left open.
@@ -252,6 +252,10 @@ pub struct Target {
     /// added to those of toll or replace them; those that toll's checks need are refused.
     #[arg(skip)]
     pub directives: Directives,
+    /// The file of its program, an absolute path, or `installed`: a build of yours in place of the one in the usual
+    /// folders. With `nginx`, `apache`, `haproxy` or `caddy`.
+    #[arg(skip)]
+    pub program: ProgramPath,
     /// The folder of its `libssl.so` and `libcrypto.so`, an absolute path, or `system`.
     #[arg(skip = LibraryPath::System)]
     pub library_path: LibraryPath,

@@ -20,7 +20,7 @@ pub struct Difference {
     pub a: String,
     /// How it was in B.
     pub b: String,
-    /// Whether it makes B's machine another one, by what that can do: no ratio is of the rest alone then.
+    /// Whether it makes B's machine another one, by its speed: no ratio of times is of the rest alone then.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_other_machine: bool,
     /// In how many of the cells that are compared, where it is not the same for all.
@@ -56,12 +56,11 @@ fn machines(a: Option<&Machine>, b: Option<&Machine>) -> Vec<Difference> {
     fn words<T: ToString>(fact: &Fact<T>) -> Option<String> {
         fact.known().map(ToString::to_string)
     }
-    let facts: [(&str, FactOf); 10] = [
+    let facts: [(&str, FactOf); 9] = [
         ("CPU features", |m| m.processor.flags.known().map(|flags| flags.join(" "))),
         ("hypervisor", |m| words(&m.processor.hypervisor)),
         ("frequency governor", |m| words(&m.processor.frequency_governor)),
         ("memory in bytes", |m| words(&m.memory.total_bytes)),
-        ("kernel", |m| words(&m.system.kernel_release)),
         ("distribution", |m| words(&m.system.distribution)),
         ("OpenSSL of toll", |m| Some(m.openssl.clone())),
         ("kernel TLS", |m| Some(m.kernel_tls.to_string())),
@@ -73,15 +72,15 @@ fn machines(a: Option<&Machine>, b: Option<&Machine>) -> Vec<Difference> {
         .map(|(what, of)| (what, a.and_then(of), b.and_then(of)))
         .filter(|(_, a, b)| a != b)
         .map(|(what, a, b)| Difference::of(what, a, b));
-    capacities(a, b).into_iter().chain(facts).chain(known_of_both(a, b)).collect()
+    speeds(a, b).into_iter().chain(facts).chain(known_of_both(a, b)).collect()
 }
 
 /// Of two machines that are known, what is known of both and differs.
-fn capacities(a: Option<&Machine>, b: Option<&Machine>) -> Vec<Difference> {
+fn speeds(a: Option<&Machine>, b: Option<&Machine>) -> Vec<Difference> {
     let Some(any) = a.or(b) else { return Vec::new() };
-    let names = any.capacity().map(|(what, _)| what);
+    let names = any.speed().map(|(what, _)| what);
     let values = |machine: Option<&Machine>| {
-        machine.map_or_else(Default::default, |of| of.capacity().map(|(_, value)| value))
+        machine.map_or_else(Default::default, |of| of.speed().map(|(_, value)| value))
     };
     let has_both = a.is_some() && b.is_some();
     let both = names.into_iter().zip(values(a)).zip(values(b));

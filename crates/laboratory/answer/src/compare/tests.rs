@@ -222,7 +222,7 @@ fn another_quota_or_other_cpus_are_another_machine() {
     let limited = compared(&free, &on(under(&half, "0")));
     assert_eq!(
         limited.other_machine().unwrap(),
-        "A and B are of different machines: CPU quota none in A, 0.50 CPUs (50ms in each 100ms) in B; allowed CPUs \
+        "The machines of A and B differ: CPU quota none in A, 0.50 CPUs (50ms in each 100ms) in B; allowed CPUs \
          0-1 in A, 0 in B."
     );
     let json = serde_json::to_string(&limited).unwrap();

@@ -68,6 +68,19 @@ impl Table {
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.cells.len())
     }
+
+    /// Its columns as text alone, each figure with its small print.
+    pub fn with_small_print(&self) -> Vec<Column> {
+        let mut columns = self.columns.clone();
+        for cell in columns.iter_mut().flat_map(|column| &mut column.cells) {
+            match cell.small_print.take() {
+                None => {}
+                Some(SmallPrint::Interval(interval)) => cell.text += &format!(" {interval}"),
+                Some(SmallPrint::Remark(remark)) => cell.text += &format!(" ({remark})"),
+            }
+        }
+        columns
+    }
 }
 
 impl Column {

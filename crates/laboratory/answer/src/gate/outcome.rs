@@ -14,7 +14,7 @@ use crate::wording::{list, times, with_interval};
 #[serde(rename_all = "kebab-case")]
 pub enum Reached {
     Met,
-    /// The interval includes the limit, or there are too few trials for one.
+    /// The interval includes the limit, there are too few trials for one, or the machines differ.
     Inconclusive,
     NotMet,
 }
@@ -43,7 +43,7 @@ pub struct GatedCell {
     pub result: Reached,
     /// What was judged, in the metric's unit; `None` where it was not measured.
     pub figure: Option<Estimate>,
-    /// Why two runs that were measured have no ratio.
+    /// Why two runs that were measured have no ratio, or one that decides nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// How many trials can decide it, in each run where there are two; `None` where there are as many.
@@ -77,6 +77,16 @@ impl GateOutcome {
     pub(super) fn with_other_machine(self, words: Option<String>) -> Self {
         match words.filter(|_| self.result != Reached::Met) {
             Some(words) => Self { sentence: format!("{} {words}", self.sentence), ..self },
+            None => self,
+        }
+    }
+}
+
+impl GatedCell {
+    /// With a figure that decides nothing, for this reason. Without one it is still what it was.
+    pub(super) fn undecided(self, why: &str) -> Self {
+        match self.figure {
+            Some(_) => Self { result: Reached::Inconclusive, why: Some(why.to_owned()), ..self },
             None => self,
         }
     }
@@ -146,9 +156,15 @@ impl Gate {
                 let nearest = nearest.map(|cell| format!(": the nearest is {cell}"));
                 format!("met by {all}{}.", nearest.unwrap_or_default())
             }
-            Reached::Inconclusive => format!(
-                "inconclusive in {n} of {all}: {which}. More or longer trials narrow the intervals."
-            ),
+            Reached::Inconclusive => {
+                let fix = match such().any(|cell| cell.why.is_some()) {
+                    true => {
+                        "More trials do not decide that: measure both runs in the same way, on one machine."
+                    }
+                    false => "More or longer trials narrow the intervals.",
+                };
+                format!("inconclusive in {n} of {all}: {which}. {fix}")
+            }
             Reached::NotMet => format!("NOT met by {n} of {all}: {which}."),
         };
         format!("Gate {self} {result}")

@@ -6,7 +6,9 @@ use crate::analysis::tests::ciphers::ciphers;
 use crate::analysis::tests::scene::{CBC, GCM, SPREAD, Scene};
 use crate::compare::tests::{compared, compared_in, under};
 use journal::primitive::RowLine;
+use observe::{Fact, Machine};
 use study::testing::server;
+use trial::Traffic;
 
 /// nginx with two suites: 8.5 and 2.2 Gb/s of one core.
 fn bulk() -> Scene {
@@ -53,22 +55,157 @@ fn every_cell_has_to_meet_it() {
     assert_eq!(judged(&scene, "goodput<=9Gb/s").result, Met);
 }
 
+/// Both runs on machines of which one is changed.
+fn on_machines(change: impl Fn(&mut Machine), figures: [f64; 2]) -> [Scene; 2] {
+    let machine = under(&serde_json::Value::Null, "0-1");
+    let mut other = machine.clone();
+    change(&mut other);
+    let on = |machine, figures| Scene { machine: Some(machine), ..bulk_at(figures) };
+    [on(machine, [8.5e9, 2.2e9]), on(other, figures)]
+}
+
+#[test]
+fn a_regression_is_not_judged_between_two_machines() {
+    type Change = fn(&mut Machine);
+    let changes: [(&str, Change); 5] = [
+        ("processor", |of| of.processor.model = Fact::Known("another".to_owned())),
+        ("CPUs", |of| of.processor.online_cpus = Fact::Known(1_000)),
+        ("CPU quota", |of| of.cgroup = under(&half(), "0-1").cgroup),
+        ("allowed CPUs", |of| of.cgroup = under(&serde_json::Value::Null, "0").cgroup),
+        ("kernel", |of| of.system.kernel_release = Fact::Known("9.9".to_owned())),
+    ];
+    for (what, change) in changes {
+        // Half as fast, and as fast: neither is the program's doing.
+        for figures in [[4.2e9, 1.1e9], [8.5e9, 2.2e9]] {
+            let [a, b] = on_machines(change, figures);
+            let comparison = compared(&a, &b);
+            let first = &comparison.differences[0];
+            assert_eq!((&*first.what, first.is_other_machine), (what, true));
+            let words = comparison.other_machine().unwrap();
+            for gate in ["regression<=5%", "regression<=80%"] {
+                let gate = gate.parse::<Gate>().unwrap();
+                for gate in [gate.by_median(), gate] {
+                    let outcome = gate.judge_runs(&comparison).unwrap();
+                    assert_eq!(outcome.result, Inconclusive, "{what}: {}", outcome.sentence);
+                    assert!(
+                        outcome
+                            .sentence
+                            .ends_with(&format!("in the same way, on one machine. {words}"))
+                    );
+                    assert!(outcome.cells.iter().all(|cell| cell.why.as_ref() == Some(&words)));
+                }
+            }
+        }
+    }
+    // What is known of one machine only is no difference, nor is what no time depends on.
+    let same: [Change; 2] = [|of| of.cgroup = None, |of| of.network.somaxconn = Fact::Known(7)];
+    for change in same {
+        let [a, b] = on_machines(change, [4.2e9, 2.2e9]);
+        let gate: Gate = "regression<=5%".parse().unwrap();
+        assert_eq!(gate.judge_runs(&compared(&a, &b)).unwrap().result, NotMet);
+    }
+}
+
+#[test]
+fn what_is_counted_is_judged_between_two_machines_too() {
+    let [mut a, mut b] =
+        on_machines(|of| of.system.kernel_release = Fact::Known("9.9".to_owned()), [8.5e9, 2.2e9]);
+    for (scene, bytes) in [(&mut a, 3_000.0), (&mut b, 3_300.0)] {
+        scene.lines.iter_mut().for_each(|trial| {
+            trial.line.traffic = Some(Traffic {
+                connections: 10,
+                bytes_sent: 500.0,
+                bytes_received: bytes,
+                packets_sent: 5.0,
+                packets_received: 5.0,
+            });
+        });
+    }
+    let judged = |metric| between(&a, &b, &[metric], "regression<=5%").unwrap().result;
+    let metrics = [Metric::HandshakeBytesReceived, Metric::HandshakeBytesSent, Metric::Goodput];
+    assert_eq!(metrics.map(judged), [NotMet, Met, Inconclusive]);
+}
+
+#[test]
+fn a_cell_that_only_the_earlier_machine_measured_fails_a_regression() {
+    let [a, mut b] =
+        on_machines(|of| of.processor.online_cpus = Fact::Known(1_000), [8.5e9, 2.2e9]);
+    b.study.cells.pop();
+    assert_eq!(between(&a, &b, &[], "regression<=5%").unwrap().result, NotMet);
+}
+
+/// Two suites, of which an answer compares the second with the first.
+fn compared_suites(servers: &[&'static targets::Server]) -> Scene {
+    let scene = Scene::suites(servers, &[GCM, CBC]);
+    scene.answer(Metric::GoodputPerServerCpu, "load.suite", GCM)
+}
+
+#[test]
+fn the_values_that_answers_compare_are_judged_in_one_run() {
+    let mut scene = compared_suites(&[server("nginx")]);
+    let reversed: Vec<f64> = SPREAD.into_iter().rev().collect();
+    scene.measure(0, 8.5e9, &SPREAD);
+    scene.measure(1, 2.2e9, &reversed);
+    let whole = scene.clone();
+    // 2.2 of 8.5 Gb/s: 74% worse.
+    for (gate, result) in [
+        ("load.suite:regression<=5%", NotMet),
+        ("load.suite:regression<=80%", Met),
+        ("load.suite:regression<=74%", Inconclusive),
+        ("load.suite:ratio>=0.3", NotMet),
+        ("load.suite:ratio>=0.2", Met),
+    ] {
+        let outcome = judged(&scene, gate);
+        assert_eq!((outcome.result, outcome.cells.len()), (result, 1), "{}", outcome.sentence);
+        assert_eq!(outcome.cells[0].cell, "bulk-0002");
+    }
+    // A cost is worse where there is more of it.
+    scene.study.answers[0].metric = Metric::ServerCpuPerGigabyte;
+    assert_eq!(judged(&scene, "load.suite:regression<=5%").result, NotMet);
+    assert_eq!(judged(&scene, "load.suite:ratio<=5").result, Met);
+    assert!(refused(&scene, "load.suite:ratio>=0.95").contains("write load.suite:regression<=5%"));
+    // What is not compared is refused before anything is measured.
+    for gate in ["regression<=5%", "bulk:ratio>=1", "target.library:regression<=5%"] {
+        let why = refused(&scene, gate);
+        assert!(why.contains("compared with nothing") && why.contains("(load.suite)"), "{why}");
+    }
+    // Nothing passes because it was not measured: neither a value nor the baseline.
+    for lost in [0, 1] {
+        let mut scene = whole.clone();
+        scene.keep(|cell, _| cell != lost);
+        assert_eq!(judged(&scene, "load.suite:regression<=80%").result, NotMet);
+    }
+    scene.keep(|_, round| round < 5);
+    let few = judged(&scene, "load.suite:regression<=5%");
+    assert_eq!((few.result, few.cells[0].needed_trials), (Inconclusive, Some(6)));
+}
+
+#[test]
+fn pairs_of_one_run_are_judged_together_and_without_what_drifts() {
+    let mut scene = compared_suites(&[server("nginx"), server("haproxy")]);
+    // Each round is slower than the one before, both cells alike: equal pairs.
+    let drift = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4];
+    for cell in 0..4 {
+        scene.measure(cell, 8e9, &drift);
+    }
+    let outcome = judged(&scene, "load.suite:regression<=1%");
+    assert_eq!((outcome.result, outcome.cells.len()), (Met, 2), "{}", outcome.sentence);
+    // Six rounds decide one ratio alone, and two need seven.
+    scene.keep(|_, round| round < 6);
+    let outcome = judged(&scene, "load.suite:regression<=1%");
+    assert_eq!(outcome.result, Inconclusive, "{}", outcome.sentence);
+    assert!(outcome.cells.iter().all(|cell| cell.needed_trials == Some(7)), "{outcome:?}");
+}
+
 #[test]
 fn a_gate_that_is_not_met_names_another_machine() {
-    let half = serde_json::json!({ "quota_us": 50_000, "period_us": 100_000 });
-    let on = |quota: &serde_json::Value, figures| {
-        let mut scene = bulk_at(figures);
-        scene.machine = Some(under(quota, "0-1"));
-        scene
-    };
-    let a = on(&serde_json::Value::Null, [8.5e9, 2.2e9]);
-    let b = on(&half, [4.2e9, 2.2e9]);
+    let [a, b] = on_machines(|of| of.cgroup = under(&half(), "0-1").cgroup, [4.2e9, 2.2e9]);
     let comparison = compared(&a, &b);
     let (analysis, machine) = (b.analysis(), comparison.other_machine().unwrap());
     for (gate, result) in [
-        ("regression<=5%", NotMet),
-        ("bulk-0002:regression<=1%", Inconclusive),
-        ("regression<=80%", Met),
+        ("ratio>=0.9", NotMet),
+        ("bulk-0002:ratio>=0.99", Inconclusive),
+        ("ratio>=0.2", Met),
         ("goodput>=5Gb/s", NotMet),
         ("goodput>=1Gb/s", Met),
     ] {
@@ -77,6 +214,10 @@ fn a_gate_that_is_not_met_names_another_machine() {
         assert_eq!(outcome.result, result, "{}", outcome.sentence);
         assert_eq!(outcome.sentence.ends_with(&machine), result != Met, "{}", outcome.sentence);
     }
+}
+
+fn half() -> serde_json::Value {
+    serde_json::json!({ "quota_us": 50_000, "period_us": 100_000 })
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod properties;
 mod ranks;
 mod refused;
 mod servers;
+mod vary;
 
 use cpus::{CpuList, Topology};
 

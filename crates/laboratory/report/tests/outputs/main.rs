@@ -1,5 +1,6 @@
-//! What is made of a run that was made up: the page, the terminal, CSV and OpenMetrics.
+//! What is made of a run that was made up: the page, the terminal, CSV, OpenMetrics and the files for CI.
 
+mod ci;
 mod csv;
 mod fabricated;
 mod page;

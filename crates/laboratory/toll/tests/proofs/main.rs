@@ -32,6 +32,7 @@ mod serve;
 mod tomcat;
 mod verdicts;
 mod video;
+mod workflow;
 
 /// Whether [`every_server`] tries this one here.
 fn is_tried_here(server: &str) -> bool {

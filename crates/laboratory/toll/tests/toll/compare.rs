@@ -1,5 +1,7 @@
 //! `toll compare`, gates and OpenMetrics on result folders that are written by hand.
 
+mod exports;
+
 use cpus::CpuList;
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -129,7 +131,9 @@ impl Quick {
 
 /// A command that a page shows with gates: `compare`, and its options.
 fn shown_with_gates(page: &str) -> Vec<(String, Vec<String>)> {
-    let commands = page.lines().filter(|line| line.starts_with("toll ") && line.contains("--gate"));
+    // What --vary does is not of these runs.
+    let is_shown = |line: &&str| line.starts_with("toll ") && !line.contains("--vary");
+    let commands = page.lines().filter(is_shown).filter(|line| line.contains("--gate"));
     let parts = |line: &str| {
         let command = line.split('#').next().unwrap();
         let mut words = command.split_whitespace().map(|word| word.trim_matches('\'').to_owned());
@@ -204,17 +208,27 @@ fn another_quota_is_named_before_the_ratios_and_by_a_gate_that_is_not_met() {
     let (a, b) = (desk.run("a", [1.0; 3]), desk.run("b", [0.5; 3]));
     write_quota(&a, &Value::Null);
     write_quota(&b, &json!({"quota_us": 50_000, "period_us": 100_000}));
-    let words = "A and B are of different machines: CPU quota none in A, 0.50 CPUs (50ms in each 100ms) in B.";
+    let words =
+        "The machines of A and B differ: CPU quota none in A, 0.50 CPUs (50ms in each 100ms) in B.";
     let in_one_line =
         |output: &Output| said(output).split_whitespace().collect::<Vec<_>>().join(" ");
-    let output = toll("compare", &["--gate", "regression<=5%"], &[&a, &b]);
+    let output = toll("compare", &["--gate", "ratio>=0.95"], &[&a, &b]);
     assert_exit(&output, 1);
     let text = in_one_line(&output);
     assert!(text.starts_with(words), "{text}");
-    let (_, gate) = text.split_once("Gate regression").unwrap();
+    let (_, gate) = text.split_once("Gate ratio").unwrap();
     assert!(gate.contains(words), "{text}");
-    let met = in_one_line(&toll("compare", &["--gate", "regression<=90%"], &[&a, &b]));
+    let met = in_one_line(&toll("compare", &["--gate", "ratio>=0.1"], &[&a, &b]));
     assert_eq!(met.matches(words).count(), 1, "{met}");
+    // A baseline of another machine cannot say that the program got slower.
+    for a in [&a, &summary(&desk, &a)] {
+        let output = toll("compare", &["--gate", "regression<=5%"], &[a, &b]);
+        assert_exit(&output, 0);
+        let text = in_one_line(&output);
+        assert!(text.starts_with(words), "{text}");
+        let (_, gate) = text.split_once("Gate regression<=5% inconclusive in 3 of 3").unwrap();
+        assert!(gate.ends_with(words), "{text}");
+    }
     let output = toll("compare", &["--json"], &[&a, &b]);
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(found["differences"][0]["is_other_machine"], true, "{found}");

@@ -28,7 +28,7 @@ load.connections = 4
 "#;
 
 /// Runs a script as root of its own namespaces, with these arguments.
-fn run_script(script: &str, arguments: &[&Path]) -> Output {
+pub(crate) fn run_script(script: &str, arguments: &[&Path]) -> Output {
     let mut command = Command::new("unshare");
     command.args(["--map-root-user", "--mount", "sh", "-c", script, "sh"]).arg(toll_path());
     command.args(arguments).output().unwrap()

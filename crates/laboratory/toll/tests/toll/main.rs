@@ -38,6 +38,7 @@ mod sessions;
 mod shell;
 mod stub_shop;
 mod tls12_with_nginx;
+mod vary;
 mod wrong_bodies;
 
 /// Whether [`every_server`] tries this one here.

@@ -229,9 +229,10 @@ fn settings_in_words(target: &Target, offered: Only) -> String {
     let environment = target.environment.to_string();
     let library =
         target.library_path.folder().map(|folder| format!(", library in {}", folder.display()));
+    let program = target.program.file().map(|path| format!(", program {}", path.display()));
     let java = target.server.uses("crypto");
     format!(
-        "{} certificate, CPU {}{}{}{}{}{}{}{}{}{}{}{}{}",
+        "{} certificate, CPU {}{}{}{}{}{}{}{}{}{}{}{}{}{}",
         target.certificate_key,
         target.cpus,
         target.host.as_ref().map(|host| format!(" of {host}")).unwrap_or_default(),
@@ -242,6 +243,7 @@ fn settings_in_words(target: &Target, offered: Only) -> String {
         on(target.tickets, "tickets"),
         on(target.session_cache, "session cache"),
         on(target.encrypt_then_mac, "encrypt-then-MAC"),
+        program.unwrap_or_default(),
         library.unwrap_or_default(),
         on(target.environment != Default::default(), &environment),
         only(match (offered.suite, offered.version) {

@@ -202,6 +202,7 @@ pub fn whole() -> Fabricated {
         claims: claims(),
         source: "Intel, AES-GCM on Xeon E5 v3".to_owned(),
         rows: Vec::new(),
+        ratios: Vec::new(),
         gates: Vec::new(),
         invalid: vec![Invalid {
             cell: "handshakes-0001".to_owned(),
