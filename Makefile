@@ -107,7 +107,7 @@ crypto-mb:
 
 # No crate depends on a floor above its own, and no files import each other in a circle but those of two crates: the
 # kernels of multibuffer share what feeds them; a run of a study runs those that it includes.
-CIRCLES = algorithms/multibuffer laboratory/toll
+CIRCLES = algorithms/multibuffer clients/wire
 layout:
 	./scripts/floors
 	./scripts/circles $(filter-out $(CIRCLES:%=crates/%/src),$(wildcard crates/*/*/src))

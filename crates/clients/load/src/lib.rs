@@ -16,6 +16,7 @@ mod connection;
 mod context;
 mod descriptors;
 mod draw;
+mod ended;
 mod engine;
 mod failures;
 mod header;

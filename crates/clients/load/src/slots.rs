@@ -10,8 +10,9 @@ mod tests;
 use slab::Slab;
 use wire::Failure;
 
-use crate::connection::{Connection, Ended, Failed, Next, Over, Spare};
+use crate::connection::{Connection, Next, Spare};
 use crate::context::{Context, Ready};
+use crate::ended::{Ended, Failed, Over};
 use crate::openings::Openings;
 use crate::recorder::Begun;
 use crate::session::User;

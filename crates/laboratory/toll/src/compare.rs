@@ -64,7 +64,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     let (a, b) = (OneRun::read(&arguments.a)?, OneRun::read(&arguments.b)?);
     let comparison = Comparison::of(&a.side(), &b.side(), &arguments.metrics);
     if !comparison.metrics.is_empty() {
-        arguments.exports.check_compared(&comparison, &arguments.gates)?;
+        arguments.exports.check_compared(&comparison, !arguments.gates.is_empty())?;
     }
     let outcomes = arguments.gates.judge_by(|gate| match &b.study {
         Some(study) => gate.judge_later((study, &b.analysis), &comparison),

@@ -12,7 +12,6 @@ use rustix::fs::Access;
 use study::metric::Better;
 use study::{Metric, Study};
 
-use crate::gates::Gates;
 use crate::{Failure, OUTPUT};
 
 /// The options, for each command that has them.
@@ -101,10 +100,8 @@ impl Exports {
     }
 
     /// Refuses, before anything is measured, what there would be nothing to write of in a run of this study.
-    pub(crate) fn check_of(&self, study: &Study, gates: &Gates) -> Result<(), Failure> {
-        let has_gates =
-            !gates.is_empty() || study.answers.iter().any(|rule| !rule.gates.is_empty());
-        self.check_gates(has_gates)?;
+    pub(crate) fn check_of(&self, study: &Study, has_gates: bool) -> Result<(), Failure> {
+        self.check_gates(has_gates || study.answers.iter().any(|rule| !rule.gates.is_empty()))?;
         self.check_metrics(tracked::metrics(study))
     }
 
@@ -112,9 +109,9 @@ impl Exports {
     pub(crate) fn check_compared(
         &self,
         comparison: &Comparison,
-        gates: &Gates,
+        has_gates: bool,
     ) -> Result<(), Failure> {
-        self.check_gates(!gates.is_empty())?;
+        self.check_gates(has_gates)?;
         self.check_metrics(comparison.metrics.iter().map(|of| of.metric))
     }
 

@@ -6,6 +6,7 @@
 //! measured, because a processor under a hypervisor may not be the one that it says it is.
 
 mod bounds;
+mod instruction;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
@@ -19,24 +20,9 @@ use crate::sampler::{Instruments, Series, Spent, Subject, TimedFigure};
 use crate::{CycleSource, ThisCore};
 
 pub use bounds::{Bound, Bounded, beaten, bounds};
+use instruction::BLOCK;
+pub use instruction::Instruction;
 
-#[derive(Debug, Clone, Copy)]
-pub struct Instruction {
-    /// Its name with the width of its registers, as in `VAESENC 512`.
-    pub name: &'static str,
-    /// What it does for cryptography.
-    pub purpose: &'static str,
-    /// Bytes of a register.
-    pub width: u32,
-    /// Whether the processor has it.
-    is_here: fn() -> bool,
-    /// Runs blocks of [`BLOCK`] dependent ones.
-    chain: fn(u64),
-    /// Runs blocks of [`BLOCK`] in twelve chains.
-    spread: fn(u64),
-}
-
-const BLOCK: u64 = 120;
 const SAMPLES: usize = 30;
 /// Visits after which no quiet samples are to be expected.
 const VISITS: usize = 60;

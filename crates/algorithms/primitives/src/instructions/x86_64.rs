@@ -2,7 +2,7 @@
 
 use std::arch::is_x86_feature_detected as has;
 
-use super::Instruction;
+use super::instruction::Instruction;
 
 /// A chain and twelve chains of an instruction. `$chain` reads and writes register 0, or its two
 /// instructions write what the other reads; `$spread` has `\i` where the number of its register stands.

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
-use super::MOST_CONTINUATIONS;
 use crate::error_code::{COMPRESSION_ERROR, ENHANCE_YOUR_CALM, FLOW_CONTROL_ERROR};
 use crate::error_code::{FRAME_SIZE_ERROR, PROTOCOL_ERROR, STREAM_CLOSED};
 use crate::hpack::HpackError;
+
+/// The most frames in which a head goes on. A server that fills its frames has sent 1 MiB then.
+pub(super) const MOST_CONTINUATIONS: usize = 64;
 
 /// See the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,11 +12,14 @@ mod due;
 mod flow;
 mod frame;
 mod heads;
+mod partial_head;
+mod position;
 mod reader;
 mod requests;
 mod responses;
 mod settings;
 mod streams;
+mod waiting;
 mod walk;
 
 use std::collections::VecDeque;
@@ -24,25 +27,22 @@ use std::marker::PhantomData;
 
 pub use breach::Breach;
 pub use heads::Head;
-pub use requests::NoMoreRequests;
+pub use position::{Dropped, Position};
 pub use settings::ClientSettings;
-pub use walk::{Dropped, Position};
+pub use waiting::NoMoreRequests;
 
 use self::breach::Taken;
 use self::due::Due;
 use self::flow::ReceiveWindow;
 use self::frame::FrameHeader;
 use self::heads::Heads;
+use self::partial_head::PartialHead;
 use self::reader::{FrameReader, Part};
-use self::requests::Waiting;
-use self::responses::PartialHead;
 use self::settings::{DEFAULT_WINDOW, ServerLimits};
 use self::streams::OpenStreams;
+use self::waiting::Waiting;
 use crate::hpack::{Encoder, Fields};
-use crate::{FRAME_HEADER, Frame, FrameKind, LARGEST_WINDOW, Stream};
-
-/// The most frames in which a head goes on. A server that fills its frames has sent 1 MiB then.
-const MOST_CONTINUATIONS: usize = 64;
+use crate::{Frame, FrameKind, LARGEST_WINDOW, Stream};
 
 /// What a client's session calls. All of it comes in the order in which it was received or sent.
 pub trait ClientHandler {

@@ -2,7 +2,7 @@
 
 use super::breach::Breach;
 use super::frame::{DATA, FrameHeader, PADDED, PADDING};
-use super::walk::Position;
+use super::position::Position;
 use crate::FRAME_HEADER;
 
 /// See the module.

@@ -3,21 +3,10 @@
 use super::flow::ReceiveWindow;
 use super::frame::{self, put_header};
 use super::streams::Open;
+use super::waiting::{NoMoreRequests, Waiting};
 use super::{Client, ClientHandler, StreamEnd};
 use crate::error_code::CANCEL;
-use crate::hpack::Fields;
 use crate::{DEFAULT_MAX_FRAME, Frame, FrameKind, PREFACE, Stream};
-
-/// The server takes no more requests on this connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoMoreRequests;
-
-/// A request for which the server takes no stream yet.
-pub(super) struct Waiting {
-    stream: Stream,
-    has_body: bool,
-    fields: Fields,
-}
 
 impl<H: ClientHandler> Client<H> {
     /// Whether the server takes more requests: not after a GOAWAY, and not after 2^30 of them.

@@ -1,22 +1,12 @@
 //! Responses: their heads, bodies and trailers (RFC 9113, sections 6.1, 6.2, 6.10 and 8.1).
 
-use super::breach::{Breach, Taken};
+use super::breach::{Breach, MOST_CONTINUATIONS, Taken};
 use super::frame::{self, FrameHeader};
+use super::partial_head::PartialHead;
 use super::streams::Open;
-use super::{Client, ClientHandler, MOST_CONTINUATIONS, StreamEnd};
+use super::{Client, ClientHandler, StreamEnd};
 use crate::error_code::PROTOCOL_ERROR;
 use crate::{Frame, FrameKind, Stream};
-
-/// HEADERS and the CONTINUATION frames after it, as far as they have come.
-#[derive(Default)]
-pub(super) struct PartialHead {
-    /// `None` where no head has begun.
-    pub(super) header: Option<FrameHeader>,
-    block: Vec<u8>,
-    /// The bytes of the payloads.
-    length: usize,
-    continuations: usize,
-}
 
 impl<H: ClientHandler> Client<H> {
     pub(super) fn headers(

@@ -1,7 +1,8 @@
 //! Header blocks of the peer (RFC 7541, sections 3.2 and 6).
 
-use super::dynamic_table::DynamicTable;
-use super::{Fields, TABLE_SIZE, huffman, integer, static_table};
+use super::dynamic_table::{DynamicTable, TABLE_SIZE};
+use super::fields::Fields;
+use super::{huffman, integer, static_table};
 
 /// The longest name or value. Servers take some 8 to 64 KiB for a whole head.
 const LONGEST_STRING: usize = 64 << 10;

@@ -2,6 +2,10 @@
 
 use std::collections::VecDeque;
 
+/// How large a dynamic table may be where nothing else was agreed (RFC 9113, section 6.5.2). A decoder never
+/// agrees on more, and an encoder never uses more.
+pub(super) const TABLE_SIZE: usize = 4096;
+
 /// What an entry takes of the table's size beside its bytes (RFC 7541, section 4.1).
 pub(super) const OVERHEAD: usize = 32;
 

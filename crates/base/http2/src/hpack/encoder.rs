@@ -2,8 +2,9 @@
 //!
 //! A head that was sent before is sent as the same bytes, as long as the table is the same.
 
-use super::dynamic_table::{DynamicTable, OVERHEAD};
-use super::{Fields, TABLE_SIZE, huffman, integer, static_table};
+use super::dynamic_table::{DynamicTable, OVERHEAD, TABLE_SIZE};
+use super::fields::Fields;
+use super::{huffman, integer, static_table};
 
 /// How many heads are remembered. A load that asks for more objects encodes each path anew.
 const REMEMBERED: usize = 4;

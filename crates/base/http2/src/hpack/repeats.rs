@@ -5,8 +5,8 @@
 //! holds nothing else and would not change.
 
 use super::decoder::{Decoded, Decoder, HpackError};
-use super::dynamic_table::OVERHEAD;
-use super::{Fields, TABLE_SIZE};
+use super::dynamic_table::{OVERHEAD, TABLE_SIZE};
+use super::fields::Fields;
 
 /// How many blocks are remembered.
 pub(crate) const REMEMBERED: usize = 4;

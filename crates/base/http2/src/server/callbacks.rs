@@ -6,7 +6,7 @@ use std::slice;
 
 use libnghttp2_sys as sys;
 
-use super::ServerHandler;
+use super::handler::ServerHandler;
 use super::made::made;
 
 /// What a session may use during one call of the library: its user data.

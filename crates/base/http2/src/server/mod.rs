@@ -1,6 +1,7 @@
 //! The server's side of a connection, by libnghttp2: the library's object, lent a handler for each call.
 
 mod callbacks;
+mod handler;
 mod made;
 
 use std::ffi::CStr;
@@ -10,34 +11,10 @@ use std::ptr::{self, NonNull};
 
 use libnghttp2_sys as sys;
 
+pub use self::handler::ServerHandler;
+
 use self::callbacks::{Callbacks, Lent, body_source};
 use self::made::made;
-
-/// What a server's session calls. Fields come in the order in which the client sent them.
-pub trait ServerHandler {
-    /// A field of a request's head, or of its trailers.
-    fn field(&mut self, stream: i32, name: &[u8], value: &[u8]);
-
-    /// A head or trailers have come whole.
-    fn head_ends(&mut self, _stream: i32) {}
-
-    /// The client sends nothing more on this stream.
-    fn request_ends(&mut self, _stream: i32) {}
-
-    /// A stream has ended.
-    fn closed(&mut self, _stream: i32) {}
-
-    /// How many bytes of a body the next DATA frame carries, at most `most`, and whether they are the last;
-    /// `None` where they cannot be had.
-    fn body(&mut self, _stream: i32, _most: usize) -> Option<(usize, bool)> {
-        None
-    }
-
-    /// Appends as many bytes as the last [`Self::body`] announced; false where they cannot be had.
-    fn put_body(&mut self, _stream: i32, _length: usize, _out: &mut Vec<u8>) -> bool {
-        false
-    }
-}
 
 /// A session that cannot go on, by the library's code of that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,10 @@
 use rustix::event::epoll::EventFlags;
 
 use super::http1::Ending;
-use super::{Codec, Connection, Ended, LEAST_ROOM, Next, Phase, Readable, seal_close_notify};
+use super::sealing::{LEAST_ROOM, seal_close_notify};
+use super::{Codec, Connection, Next, Phase, Readable};
 use crate::context::Context;
+use crate::ended::Ended;
 use crate::socket::Socket;
 use crate::{Close, Operation};
 use wire::reception::Given;

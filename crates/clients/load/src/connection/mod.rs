@@ -6,9 +6,11 @@
 
 mod closing;
 mod counted;
+mod exchanging;
 mod http1;
 pub(crate) mod http2;
 mod opening;
+mod sealing;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -20,22 +22,14 @@ use self::http2::Http2;
 use crate::context::{Context, INCOMING};
 use crate::recorder::Begun;
 use crate::requests_per_connection::Planned;
-use crate::retry::Unanswered;
 use crate::socket::{Moved, Socket};
 use crate::window::Edge;
+use wire::Failure;
 use wire::handshake::Handshake;
-use wire::reception::{Completed, Given, Reception, Want};
-use wire::record::{MOST_PLAINTEXT, Sealer, content_type};
-use wire::{ErrorKind, Failure};
+use wire::reception::{Given, Reception, Want};
 
 /// The most bytes that one connection receives in one turn, so that the others get theirs.
 const LONGEST_TURN: u64 = 8 << 20;
-
-/// How much waits encrypted until the socket has room for it.
-const PART: usize = 16 * MOST_PLAINTEXT;
-
-/// The largest mark that the default receive buffer has room for.
-const LEAST_ROOM: u32 = 32 << 10;
 
 /// A connection that is open or being opened.
 pub(crate) struct Connection {
@@ -114,53 +108,6 @@ pub(crate) enum Next {
     Close,
     /// It is done, and its operation continues on a new one.
     Reconnect,
-}
-
-/// An operation that has ended on a connection.
-pub(crate) struct Ended {
-    /// Its slot's place among those of the connection.
-    pub(crate) place: usize,
-    pub(crate) begun: Begun,
-    pub(crate) at: u64,
-    /// Body bytes that arrived within the window, and the part of them that was opened.
-    pub(crate) bytes: (u64, u64),
-    /// What was received, if a request was sent.
-    pub(crate) result: Result<Option<Completed>, Failure>,
-    /// Whether the answer came before all of the request's body was sent.
-    pub(crate) is_early: bool,
-    /// Where it has no answer and may be asked for again.
-    pub(crate) unanswered: Option<Unanswered>,
-}
-
-/// What is left to do about an operation that has ended.
-pub(crate) struct Over {
-    pub(crate) place: usize,
-    pub(crate) at: u64,
-    /// Where it has failed.
-    pub(crate) failed: Option<Box<Failed>>,
-}
-
-/// An operation that has failed.
-pub(crate) struct Failed {
-    pub(crate) begun: Begun,
-    pub(crate) failure: Failure,
-    /// Where it has no answer and may be asked for again.
-    pub(crate) unanswered: Option<Unanswered>,
-    /// How many answers its connection has had.
-    pub(crate) answers: u64,
-}
-
-impl Ended {
-    /// One that has failed with its connection or on it, before any of its answer counted.
-    pub(crate) fn lost(place: usize, begun: Begun, at: u64, failure: Failure) -> Self {
-        let (bytes, result) = ((0, 0), Err(failure));
-        Self { place, begun, at, bytes, result, is_early: false, unanswered: None }
-    }
-}
-
-/// Whether a connection has ended so as a server may end it that keeps it no longer.
-fn is_close(failure: &Failure) -> bool {
-    matches!(failure.kind, ErrorKind::EarlyClose | ErrorKind::Reset)
 }
 
 impl Connection {
@@ -570,26 +517,4 @@ impl Readable {
             Self::ToTheEnd | Self::End => Self::End,
         }
     }
-}
-
-/// Appends content to what is to be sent, over TLS in records.
-#[inline]
-fn seal(sealer: &mut Option<Sealer>, content: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
-    let Some(sealer) = sealer else {
-        out.extend_from_slice(content);
-        return Ok(());
-    };
-    for content in content.chunks(MOST_PLAINTEXT) {
-        sealer.seal(content_type::APPLICATION_DATA, content, out).ok_or_else(unsealed)?;
-    }
-    Ok(())
-}
-
-fn seal_close_notify(sealer: &mut Sealer, out: &mut Vec<u8>) -> Result<(), Failure> {
-    const CLOSE_NOTIFY: [u8; 2] = [1, 0];
-    sealer.seal(content_type::ALERT, &CLOSE_NOTIFY, out).ok_or_else(unsealed)
-}
-
-fn unsealed() -> Failure {
-    Failure::new(ErrorKind::Handshake, "the request could not be sealed")
 }

@@ -4,7 +4,8 @@ use rustix::event::epoll::EventFlags;
 
 use super::http1::{Ending, Http1};
 use super::http2::Http2;
-use super::{Codec, Connection, LEAST_ROOM, Next, Phase, Readable, Spare, seal_close_notify};
+use super::sealing::{LEAST_ROOM, seal_close_notify};
+use super::{Codec, Connection, Next, Phase, Readable, Spare};
 use crate::context::{Context, INCOMING};
 use crate::descriptors;
 use crate::recorder::Begun;

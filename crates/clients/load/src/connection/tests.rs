@@ -8,12 +8,15 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, poll};
 use units::Nanos;
 
+use super::sealing::LEAST_ROOM;
 use super::*;
 use crate::job::Stop;
 use crate::recorder::{Recorder, Times};
 use crate::requests::AllRequests;
+use crate::retry::Unanswered;
 use crate::window::Window;
 use crate::{Arrival, Http, Job, Plan, Url};
+use wire::ErrorKind;
 
 const MS: u64 = 1_000_000;
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::Due;
+use super::part::Due;
 
 #[derive(Debug)]
 pub(crate) struct Closed {

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use random::Random;
 
-use super::{Due, Ramp, ThreadPart};
+use super::part::{Due, ThreadPart};
+use super::ramp::Ramp;
 use crate::{Distribution, Rate};
 
 /// Waiting arrivals need no queue: they are the starts in the computed sequence that have passed

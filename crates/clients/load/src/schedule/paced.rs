@@ -1,6 +1,6 @@
 //! Paced connections: each slot has its own ticks at a fixed interval.
 
-use super::{Due, ThreadPart};
+use super::part::{Due, ThreadPart};
 
 /// All slots have the same pace and their phases rise with their number, so their ticks come in
 /// rounds, slot by slot: the next tick is found by counting, without a queue of timers.

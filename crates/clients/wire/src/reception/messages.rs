@@ -1,6 +1,6 @@
 //! Handshake messages after the handshake: tickets and KeyUpdates.
 
-use super::lost;
+use super::lost::lost;
 use crate::Failure;
 use crate::handshake::{PostHandshake, Side, kind, message_length};
 use crate::record::{Opener, Sealer, content_type};

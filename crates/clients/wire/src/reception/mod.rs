@@ -26,12 +26,14 @@ mod http;
 mod kept;
 mod last_head;
 mod learned;
+mod lost;
 mod messages;
 mod records;
 mod refused;
 mod response;
 mod step;
 mod stride;
+mod want;
 
 pub use answers::Answers;
 pub use http::{
@@ -42,31 +44,16 @@ pub use kept::KeptResponse;
 pub use learned::{LEARNED_FROM, Learned};
 pub use records::{Content, Records};
 pub use response::{Completed, Expectation};
+pub use want::{ONE_RECORD, READ_AHEAD, Want};
 
 use crate::handshake::PostHandshake;
 use crate::record::{HEADER, Header, MOST_PLAINTEXT, Opener, RecordError, Sealer, content_type};
 use crate::{ErrorKind, Failure};
+use lost::{alert, lost, unopened};
 use messages::Messages;
 use response::Response;
 use step::{Ahead, Step, peek_length};
 use stride::{Dropped, Middle};
-
-/// The most that is read ahead while a response's head is awaited or a whole body is read. It is
-/// enough for any record, so that a small response costs one read.
-pub const READ_AHEAD: usize = 64 << 10;
-
-/// What is read ahead for a head when a long body after it is to be dropped: one full record with
-/// its header.
-pub const ONE_RECORD: usize = (16 << 10) + 256 + HEADER;
-
-/// What a reception needs next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Want {
-    /// At least `min` bytes in hand; up to `max` are useful.
-    Read { min: usize, max: usize },
-    /// This many bytes dropped unread; fewer at a time are fine.
-    Skip(u64),
-}
 
 /// What became of the bytes that were given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -650,22 +637,5 @@ impl Reception {
             self.learned.learn_records(self.walk.middle);
         }
         Ok(Given::Complete(completed))
-    }
-}
-
-fn lost(seen: &str) -> Failure {
-    Failure::new(ErrorKind::UnverifiableRecord, seen)
-}
-
-fn unopened(error: RecordError) -> Failure {
-    lost(&error.to_string())
-}
-
-/// All alerts but close_notify are failures.
-fn alert(message: &[u8]) -> Result<(), Failure> {
-    match message {
-        [_, 0] => Ok(()),
-        [_, description] => Err(crate::handshake::alert(*description)),
-        _ => Err(lost("a malformed alert")),
     }
 }

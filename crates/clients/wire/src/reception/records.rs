@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use super::lost::{alert, lost, unopened};
 use super::messages::Messages;
-use super::{alert, lost, unopened};
 use crate::Failure;
 use crate::handshake::PostHandshake;
 use crate::record::{HEADER, Header, Opener, Sealer, content_type};

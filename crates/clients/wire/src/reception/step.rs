@@ -4,7 +4,7 @@ use crate::record::{HEADER, Header, Opener};
 
 use super::learned::Learned;
 use super::stride::Stride;
-use super::{ONE_RECORD, READ_AHEAD, Want};
+use super::want::{ONE_RECORD, READ_AHEAD, Want};
 
 /// The longest end of a body that is read with its record's header: what a head displaced from full records.
 const SHORT: u64 = 2 << 10;

@@ -11,7 +11,7 @@ use journal::Results;
 use study::Study;
 use units::Nanos;
 
-use super::{Arguments, PartOfRun, in_words};
+use super::arguments::{Arguments, PartOfRun, in_words};
 use crate::parts::Parts;
 use crate::studies::{self, time_of};
 use crate::{Exit, Failure};

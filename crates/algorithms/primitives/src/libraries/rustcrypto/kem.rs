@@ -3,7 +3,7 @@
 use ml_kem::kem::{Decapsulate, Encapsulate, Generate, KeyExport};
 use ml_kem::ml_kem_768::{DecapsulationKey, EncapsulationKey};
 
-use super::refused;
+use super::refused::refused;
 use crate::libraries::agreeing;
 use crate::libraries::ring_like::put;
 use crate::material::Material;

@@ -4,6 +4,7 @@ mod ciphers;
 mod hashes;
 mod kem;
 mod public_key;
+mod refused;
 
 use crate::algorithm::{Algorithm, Curve};
 use crate::libraries::agreeing;
@@ -51,8 +52,4 @@ impl Library for RustCrypto {
             A::Record(..) | A::Handshake(..) => Err(Unavailable::because("it does not speak TLS")),
         }
     }
-}
-
-fn refused(error: impl std::fmt::Display) -> Unavailable {
-    Unavailable::because(format_args!("RustCrypto refuses it: {error}"))
 }

@@ -8,7 +8,7 @@ use rsa::pkcs1::DecodeRsaPublicKey;
 use rsa::pkcs8::DecodePrivateKey;
 use rsa::signature::SignatureEncoding;
 
-use super::refused;
+use super::refused::refused;
 use crate::algorithm::{Curve, Signing};
 use crate::libraries::agreeing;
 use crate::libraries::ring_like::{first, put};

@@ -12,16 +12,13 @@ use wire::reception::{Content, Given, HEAD_TOO_LONG, LONGEST_HEAD, Records, Want
 use wire::record::{MOST_PLAINTEXT, Sealer, content_type};
 use wire::{ErrorKind, Failure};
 
-use super::{PART, unsealed};
+use super::sealing::{PART, unsealed};
 use crate::context::Context;
 use crate::recorder::Begun;
 use crate::{Plan, Receive};
 use streams::{Exchange, Streams};
+pub use walk::HTTP2_WINDOW;
 use walk::{Beginning, Brought, Course, Middle, Step, Walk};
-
-/// A window that no response fills, so that the client never holds the server up. It is not the largest
-/// one, which a server that adds to it would overflow.
-pub const HTTP2_WINDOW: u32 = 1 << 30;
 
 /// The largest frame that the server may send: what all servers can.
 pub const HTTP2_MAX_FRAME: u32 = http2::DEFAULT_MAX_FRAME;

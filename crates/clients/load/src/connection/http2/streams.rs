@@ -13,8 +13,8 @@ use wire::reception::{
 };
 use wire::{ErrorKind, Failure};
 
-use crate::connection::{Ended, is_close};
 use crate::context::Context;
+use crate::ended::{Ended, is_close};
 use crate::http2_counts::Http2Counts;
 use crate::recorder::Begun;
 use crate::retry::Unanswered;

@@ -17,11 +17,15 @@ use std::rc::Rc;
 use http2::{Dropped, Position};
 use wire::reception::{LEARNED_FROM, Want};
 
+/// A window that no response fills, so that the client never holds the server up. It is not the largest
+/// one, which a server that adds to it would overflow.
+pub const HTTP2_WINDOW: u32 = 1 << 30;
+
 /// Dropping fewer bytes is not worth a system call.
 const LEAST: u64 = 16 << 10;
 
 /// A longer body would use up the client's window before that is opened again.
-const MOST_BODY: u64 = super::HTTP2_WINDOW as u64 / 4;
+const MOST_BODY: u64 = HTTP2_WINDOW as u64 / 4;
 
 /// How many ways of beginning are remembered: heads of a few lengths for each of some objects.
 const MOST_SHAPES: usize = 64;
