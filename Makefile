@@ -106,7 +106,7 @@ crypto-mb:
 	./scripts/needs crypto-mb
 
 # No crate depends on a floor above its own, and no files import each other in a circle but those of two crates: the
-# kernels of multibuffer share what feeds them; a run of a study runs those that it includes.
+# kernels of multibuffer share what feeds them, and the handshakes of wire speak of what their mod.rs says of all.
 CIRCLES = algorithms/multibuffer clients/wire
 layout:
 	./scripts/floors

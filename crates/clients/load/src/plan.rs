@@ -221,7 +221,7 @@ pub struct Plan {
     /// How to receive bodies over TLS: walk or decrypt
     ///
     /// walk: drop the records between the head and the last record in the kernel
-    /// [default: walk; with --operation session decrypt].
+    /// [default: walk; with --operation session and over HTTP/2 with several streams decrypt].
     #[arg(long, value_name = "HOW", hide_possible_values = true, help_heading = TLS)]
     pub receive: Option<Receive>,
 
@@ -426,7 +426,7 @@ impl Plan {
     pub fn receive(&self) -> Receive {
         self.receive.unwrap_or(match (self.client, self.operation) {
             (Client::Toll, Operation::Session) => Receive::Decrypt,
-            (Client::Toll, _) if self.is_http2() => Receive::Decrypt,
+            (Client::Toll, _) if self.is_http2() && self.streams() > 1 => Receive::Decrypt,
             (Client::Toll, _) => Receive::Walk,
             _ => Receive::Decrypt,
         })
