@@ -2,8 +2,8 @@
 //!
 //! What differs between two rows has to be the servers' doing. So both were received in one way, where the clients are
 //! not what is compared, their servers' connections had one congestion control, where they were not asked for
-//! different ones (one that paces costs a sender on loopback more than the sending), and a metric of the whole load is
-//! compared only where the servers served all of it: one that falls behind does less work, and would look cheaper.
+//! different ones (one that paces costs a sender on loopback more than the sending), their instructions were counted by
+//! one program of one version, and a metric of the whole load is compared only where the servers served all of it: one that falls behind does less work, and would look cheaper.
 
 use std::collections::BTreeSet;
 
@@ -28,6 +28,8 @@ pub(crate) enum Why {
     Received([BTreeSet<String>; 2]),
     /// Under which congestion control each was sent.
     Congestion([BTreeSet<String>; 2]),
+    /// What counted the instructions of each.
+    CountedBy([BTreeSet<String>; 2]),
     NoCommonRound,
     /// A trial of the second gave 0.
     Zero,
@@ -79,6 +81,9 @@ pub(crate) fn comparable(
         [Some(ours), Some(theirs)] => ours != theirs,
         _ => false,
     };
+    if let Some(counters) = different(rows.map(|row| &row.counted_by), 1) {
+        return Err(Why::CountedBy(counters));
+    }
     let received = different(rows.map(|row| &row.received), 1);
     if let Some(received) = received.filter(|_| !are_clients_compared) {
         return Err(Why::Received(received));
@@ -159,6 +164,10 @@ impl Why {
                 format!("{each}, so the client's work differs too")
             }
             Self::Congestion(sets) => each("their servers had different congestion controls", sets),
+            Self::CountedBy(sets) => {
+                let each = each("instructions were not counted by the same source", sets);
+                format!("{each}, and two of them count different things")
+            }
             Self::NoCommonRound => format!("no round has a valid trial {with} and one {other}"),
             Self::Zero => format!("a trial {other} gave 0"),
         }

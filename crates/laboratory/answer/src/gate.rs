@@ -165,7 +165,9 @@ impl Gate {
             let step = pair.ratio.as_ref().and_then(|_| Some((steps.next()?, needed)));
             let mark = pair.mark_b.or(pair.mark_a);
             let why = pair.why.clone();
-            GatedCell { why, ..self.gated([&pair.case, &pair.cell_b, &pair.label], step, mark) }
+            let gated = self.gated([&pair.case, &pair.cell_b, &pair.label], step, mark);
+            let result = if pair.has_two_sources { Reached::Inconclusive } else { gated.result };
+            GatedCell { why, result, ..gated }
         };
         let mut cells: Vec<GatedCell> = about.iter().map(of_pair).collect();
         let only = only.into_iter().filter(|only| self.is_about(&only.case, &only.cell));
