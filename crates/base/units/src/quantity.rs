@@ -34,6 +34,10 @@ pub enum Quantity {
     Cycles,
     /// Core cycles per byte.
     CyclesPerByte,
+    /// Instructions of a processor.
+    Instructions,
+    /// Instructions per KiB.
+    InstructionsPerKib,
     /// Joules.
     Joules,
     /// Joules per GB (10^9 bytes).
@@ -82,6 +86,12 @@ impl Quantity {
             Self::RoundTrips => number("round trips", "not a number such as 2 round trips"),
             Self::Cycles => number("cycles", "not a number of cycles such as 900 cycles"),
             Self::CyclesPerByte => number("cycles/byte", "not a cost such as 0.5 cycles/byte"),
+            Self::Instructions => {
+                number("instructions", "not a number of instructions such as 900000 instructions")
+            }
+            Self::InstructionsPerKib => {
+                number("instructions/KiB", "not a cost such as 900 instructions/KiB")
+            }
             Self::Joules => number("J", "not an energy such as 0.02J"),
             Self::JoulesPerGigabyte => number("J/GB", "not an energy per GB such as 1.5J/GB"),
         }
@@ -104,6 +114,8 @@ impl Quantity {
             Self::RoundTrips => &[("round trips", 1.0)],
             Self::Cycles => &[("kilocycles", 1e3), ("cycles", 1.0)],
             Self::CyclesPerByte => &[("cycles/byte", 1.0)],
+            Self::Instructions => &[("instructions", 1.0)],
+            Self::InstructionsPerKib => &[("instructions/KiB", 1.0)],
             Self::Joules => &[("J", 1.0), ("mJ", 1e-3), ("µJ", 1e-6)],
             Self::JoulesPerGigabyte => &[("J/GB", 1.0), ("mJ/GB", 1e-3)],
         }

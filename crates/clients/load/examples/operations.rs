@@ -20,7 +20,7 @@ struct Arguments {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let Arguments { url, plan } = Arguments::parse();
-    let operations = plan.count.ok_or("give --count")?;
+    let operations = plan.operations().ok_or("give --count")?;
     let last = CpuList::allowed()?.as_slice().last().copied().ok_or("no CPU")?;
     let plan = Plan { cpus: last.into(), ..plan };
     let address = url.address(false)?;

@@ -270,7 +270,7 @@ impl Job {
 
     pub(crate) fn stop(&self) -> Stop {
         let (plan, within) = (&self.plan, self.plan.duration);
-        match (self.operations, plan.walks, plan.count) {
+        match (self.operations, plan.walks, plan.operations()) {
             (Some(count), ..) => Stop::Operations { count, within: LONGEST },
             (None, Some(_), _) => Stop::Users(plan.connections),
             (None, None, Some(count)) => Stop::Operations { count: count.get().into(), within },

@@ -14,6 +14,7 @@ mod clock;
 mod coalescing;
 mod connection;
 mod context;
+mod count;
 mod descriptors;
 mod draw;
 mod ended;
@@ -55,6 +56,7 @@ pub use arrival::{Arrival, Distribution, Rate};
 #[cfg(any(test, fuzzing))]
 pub use connection::http2::fuzzing;
 pub use connection::http2::{HTTP2_MAX_FRAME, HTTP2_WINDOW};
+pub use count::{Count, Counter};
 pub use engine::{Engine, EngineError, Prepared, ProbeError, probe};
 pub use failures::Failures;
 pub use header::Header;

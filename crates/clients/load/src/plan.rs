@@ -27,7 +27,8 @@ use crate::message::body_size;
 use crate::names;
 use crate::session::{Session, is_built_in};
 use crate::{
-    Arrival, Header, Method, OneIn, Percent, RequestsPerConnection, Source, Statuses, Trust,
+    Arrival, Count, Counter, Header, Method, OneIn, Percent, RequestsPerConnection, Source,
+    Statuses, Trust,
 };
 
 /// What the clients of a load do. What is `None` is left open.
@@ -123,12 +124,16 @@ pub struct Plan {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub source: Vec<Source>,
 
-    /// Begin this many operations, count all of them, and end
+    /// Begin this many operations and end, or `instructions`
     ///
-    /// Completed and failed ones count. The load ends after --duration at the latest. For closed
-    /// loops, without a warm-up [default: until --duration is over].
+    /// Completed and failed operations count. The load ends after --duration at the latest. For closed
+    /// loops, without a warm-up. With `instructions`, what is counted is the user-space instructions of the
+    /// server per operation, by callgrind, which the server must run in; with `instructions-by-perf` by the
+    /// processor's counters. There is no rate and no latency then [default: until --duration is over].
+    // In studies: toll starts the server in callgrind
+    // ([what is counted](figures.md#what-do-counts-of-instructions-say)).
     #[arg(short = 'n', long, value_name = "COUNT", help_heading = LOAD)]
-    pub count: Option<NonZeroU32>,
+    pub count: Option<Count>,
 
     /// Connections that are open at once
     ///
@@ -470,6 +475,22 @@ impl Plan {
         })
     }
 
+    /// How many operations it begins, where that is what ends it.
+    pub fn operations(&self) -> Option<NonZeroU32> {
+        match self.count? {
+            Count::Operations(count) => Some(count),
+            Count::Instructions(_) => None,
+        }
+    }
+
+    /// What counts the server's instructions, where they are what is measured.
+    pub fn counter(&self) -> Option<Counter> {
+        match self.count? {
+            Count::Operations(_) => None,
+            Count::Instructions(counter) => Some(counter),
+        }
+    }
+
     /// Whether its connections stay open until the load's end, as far as the server lets them.
     pub fn keeps_connections(&self) -> bool {
         matches!(self.operation, Operation::Requests | Operation::Session)
@@ -690,7 +711,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_number_of_operations_goes_with_closed_loops_of_toll() {
-        let counted = Plan { count: NonZeroU32::new(9), ..Plan::default() };
+        let counted = Plan { count: Count::of(9), ..Plan::default() };
         assert_eq!((counted.conflicts(), counted.warmup()), (vec![], Nanos(0)));
         let session = Some(PathBuf::from("petstore"));
         for (plan, key) in [

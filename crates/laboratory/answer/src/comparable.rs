@@ -1,9 +1,10 @@
 //! Which rows may be compared: the one rule of answers, claims, summaries, comparisons of runs and cross-checks.
 //!
 //! What differs between two rows has to be the servers' doing. So both were received in one way by clients that woke
-//! up in one way, where the clients are not what is compared, their servers' connections had one congestion control, where they were not asked for
-//! different ones (one that paces costs a sender on loopback more than the sending), and a metric of the whole load is
-//! compared only where the servers served all of it: one that falls behind does less work, and would look cheaper.
+//! up in one way, where the clients are not what is compared, their servers' connections had one congestion control,
+//! where they were not asked for different ones (one that paces costs a sender on loopback more than the sending),
+//! their instructions were counted by one program of one version, and a metric of the whole load is compared only where
+//! the servers served all of it: one that falls behind does less work, and would look cheaper.
 
 use std::collections::BTreeSet;
 
@@ -30,6 +31,8 @@ pub(crate) enum Why {
     Wakeups([BTreeSet<String>; 2]),
     /// Under which congestion control each was sent.
     Congestion([BTreeSet<String>; 2]),
+    /// What counted the instructions of each.
+    CountedBy([BTreeSet<String>; 2]),
     NoCommonRound,
     /// A trial of the second gave 0.
     Zero,
@@ -82,6 +85,9 @@ pub(crate) fn comparable(
         _ => false,
     };
     let are_clients_compared = is_compared(full::CLIENT);
+    if let Some(counters) = different(rows.map(|row| &row.counted_by), 1) {
+        return Err(Why::CountedBy(counters));
+    }
     let received = different(rows.map(|row| &row.received), 1);
     if let Some(received) = received.filter(|_| !are_clients_compared) {
         return Err(Why::Received(received));
@@ -167,6 +173,10 @@ impl Why {
             }
             Self::Wakeups(sets) => each("their clients woke up in different ways", sets),
             Self::Congestion(sets) => each("their servers had different congestion controls", sets),
+            Self::CountedBy(sets) => {
+                let each = each("instructions were not counted by the same source", sets);
+                format!("{each}, and two of them count different things")
+            }
             Self::NoCommonRound => format!("no round has a valid trial {with} and one {other}"),
             Self::Zero => format!("a trial {other} gave 0"),
         }

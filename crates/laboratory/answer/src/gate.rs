@@ -207,6 +207,9 @@ impl Gate {
         let machine = comparison.other_machine();
         let with_reason = |(cell, (metric, pair)): (GatedCell, &(Metric, &PairedRow))| {
             let cell = GatedCell { why: pair.why.clone(), ..cell };
+            if pair.has_two_sources {
+                return GatedCell { result: Reached::Inconclusive, ..cell };
+            }
             match &machine {
                 Some(words) if self.judged == Judged::Regression && metric.depends_on_machine() => {
                     cell.undecided(words)

@@ -49,6 +49,9 @@ pub struct MeasuredRow {
     /// is recorded of it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub wakeups: BTreeSet<String>,
+    /// What counted the server's instructions in the valid trials, with its version; empty where they were not counted.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub counted_by: BTreeSet<String>,
     /// The congestion control of the server's connections in the valid trials; empty where none is recorded.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub congestion: BTreeSet<String>,

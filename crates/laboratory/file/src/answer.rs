@@ -102,6 +102,16 @@ fn of_case(fields: Field<'_>, keys: AnswerKeys, known: &Known<'_>) -> Result<Ans
             ));
         }
     }
+    let is_counted = cells.iter().any(|cell| cell.load.counter().is_some());
+    if is_counted && !metric.is_of_counts() || !is_counted && metric.is_of_instructions() {
+        let (has, other) = match is_counted {
+            true => ("counts instructions", "instructions-per-operation or instructions-per-kib"),
+            false => ("counts none", "another metric, or load.count = \"instructions\" there"),
+        };
+        return Err(
+            field.wrong(&format!("does not go with case {}, which {has}; use {other}", case.name))
+        );
+    }
     if metric.row().is_of_bodies && is_of_handshakes {
         return Err(field.wrong(&format!(
             "is about bodies, but case {} makes handshakes only; use rate or rate-per-server-cpu",

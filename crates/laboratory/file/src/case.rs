@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 
 use cpus::Topology;
-use load::Client;
+use load::{Client, Counter};
 use targets::{Target, ThreadsPerCore};
 
 use super::check::check;
@@ -172,6 +172,8 @@ impl<'a> Case<'a> {
             true => Only::of(&target, &load),
             false => Only::default(),
         };
+        let in_callgrind = load.counter() == Some(Counter::Callgrind);
+        let only = Only { in_callgrind, ..only };
         check(&draft, &target, &load, machine.allowed())?;
         let name = format!("{}-{number:04}", self.name);
         let case = self.name.clone();

@@ -5,7 +5,7 @@ use ::keys::full;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use cpus::CpuList;
-use load::{Job, Percent, Plan, Url};
+use load::{Counter, Job, Percent, Plan, Url};
 use peers::Peer;
 use targets::Target;
 use tls::{CertificateKey, KeyExchange, Mac, Version};
@@ -34,6 +34,7 @@ pub(super) fn check(
         check_certificate(target, plan).map_err(|why| draft.load.flaw("suite", why))?;
     }
     check_sending(target, plan).map_err(|why| draft.target.flaw("send", why))?;
+    check_counting(target, plan).map_err(|why| draft.load.flaw("count", why))?;
     check_library(draft, target, plan)?;
     if server.is_configured() && plan.encrypt_then_mac == Some(true) && !target.encrypt_then_mac {
         return Err(draft.load.flaw(
@@ -149,6 +150,29 @@ fn check_sending(target: &Target, plan: &Plan) -> Result<(), String> {
         )),
         _ => Ok(()),
     }
+}
+
+/// Refuses to count the instructions of a server that toll cannot have counted, or of something else beside it.
+fn check_counting(target: &Target, plan: &Plan) -> Result<(), String> {
+    let Some(counter) = plan.counter() else { return Ok(()) };
+    let server = target.server;
+    let why = if !server.is_started() {
+        "counts a server that toll starts, and this one runs already; count it by toll load --count \
+         instructions --server-pid PID"
+            .to_owned()
+    } else if let Some(host) = &target.host {
+        format!("counts on this machine, and the server runs on {host}; leave target.host out")
+    } else if target.has_device() {
+        "would count the accelerator of the server's keys too; leave the accelerator out".to_owned()
+    } else if counter == Counter::Callgrind && !server.runs_in_callgrind() {
+        format!(
+            "runs the server in callgrind, where {server} does not run; write instructions-by-perf, or use \
+             embedded, nginx, apache, haproxy or command"
+        )
+    } else {
+        return Ok(());
+    };
+    Err(format!("load.count = {counter} {why}"))
 }
 
 /// Refuses what the embedded server's TLS library does not have. A group that it lacks is found out when it

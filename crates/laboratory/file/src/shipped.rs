@@ -37,6 +37,7 @@ shipped!(
     "ktls",
     "offload",
     "memory",
+    "count",
     "papers"
 );
 

@@ -25,6 +25,7 @@ fn base(quantity: Quantity) -> (&'static str, f64) {
         Quantity::Packets | Quantity::RoundTrips | Quantity::Cycles | Quantity::CyclesPerByte => {
             ("", 1.0)
         }
+        Quantity::Instructions | Quantity::InstructionsPerKib => ("", 1.0),
         Quantity::Joules => ("joules", 1.0),
         Quantity::JoulesPerGigabyte => ("joules", 1e-9),
         // Seconds per 10^9 bytes are seconds per byte here.

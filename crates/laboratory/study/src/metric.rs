@@ -121,7 +121,7 @@ metrics! {
         axis: "operations per second",
         quantity: Quantity::PerSecond,
         kind: Kind::Throughput,
-        of: |line| (line.operations.completed > 0).then_some(line.rate_per_s),
+        of: |line| line.rate_per_s.filter(|_| line.operations.completed > 0),
         beside: Metric::RatePerServerCpu,
         json: "rate_per_s",
         gauge: "toll_operations_per_second",
@@ -141,7 +141,7 @@ metrics! {
         quantity: Quantity::BitsPerSecond,
         kind: Kind::Throughput,
         is_of_bodies: true,
-        of: |line| Some(line.goodput_bps as f64),
+        of: |line| line.goodput_bps.map(|bits| bits as f64),
         beside: Metric::GoodputPerServerCpu,
         json: "goodput_bps",
         gauge: "toll_goodput",
@@ -237,7 +237,7 @@ metrics! {
         axis: "of the server's CPUs",
         quantity: Quantity::Share,
         kind: Kind::State,
-        of: |line| line.verdict.evidence.server_busy,
+        of: |line| line.evidence()?.server_busy,
         beside: Metric::ClientBusy,
         json: "server_busy",
         csv: "server_busy_share",
@@ -248,7 +248,7 @@ metrics! {
         axis: "of its CPU",
         quantity: Quantity::Share,
         kind: Kind::State,
-        of: |line| line.verdict.evidence.client_busy,
+        of: |line| line.evidence()?.client_busy,
         beside: Metric::ServerBusy,
         json: "client_busy",
         csv: "client_busy_share",
@@ -410,6 +410,23 @@ metrics! {
         json: "joules_per_gb",
         gauge: "toll_energy_per_byte",
     }
+    InstructionsPerOperation: "Instructions of the server outside the kernel per operation, where they were counted." {
+        words: "instructions per operation",
+        axis: "of the server outside the kernel per operation",
+        quantity: Quantity::Instructions,
+        of: |line| Some(line.counted.as_ref()?.per_operation),
+        json: "instructions_per_operation",
+        gauge: "toll_instructions_per_operation",
+    }
+    InstructionsPerKib: "Instructions of the server outside the kernel per KiB of bodies, where they were counted." {
+        words: "instructions per KiB",
+        axis: "of the server outside the kernel per KiB of bodies",
+        quantity: Quantity::InstructionsPerKib,
+        is_of_bodies: true,
+        of: |line| line.counted.as_ref()?.per_kib,
+        json: "instructions_per_kib",
+        gauge: "toll_instructions_per_kib",
+    }
     CyclesPerByte: "Core cycles of an algorithm per byte of messages." {
         words: "cost per byte",
         axis: "of messages",
@@ -496,8 +513,20 @@ impl Metric {
         (self.row().of)(line)
     }
 
+    /// Its samples in a valid trial: its value, or of counts of instructions that of each block.
+    pub fn samples(self, line: &TrialRecord) -> Vec<f64> {
+        match (self, &line.counted) {
+            (Self::InstructionsPerOperation, Some(counted)) => counted.blocks.clone(),
+            (Self::InstructionsPerKib, Some(counted)) => counted.blocks_per_kib(),
+            _ => self.value(line).into_iter().collect(),
+        }
+    }
+
     /// What cells are compared by where nothing else is asked for: what one core of the server does.
     pub fn usual(cell: &Cell) -> Self {
+        if cell.load.counter().is_some() {
+            return Self::InstructionsPerOperation;
+        }
         match has_bodies(cell) {
             true => Self::GoodputPerServerCpu,
             false => Self::RatePerServerCpu,
@@ -506,7 +535,31 @@ impl Metric {
 
     /// Whether trials of this cell can have the figure.
     pub fn is_of(self, cell: &Cell) -> bool {
-        !Self::OF_ALGORITHMS.contains(&self) && (!self.row().is_of_bodies || has_bodies(cell))
+        let is_measured = match cell.load.counter() {
+            Some(_) => self.is_of_counts(),
+            None => !self.is_of_instructions(),
+        };
+        let has_bytes = !self.row().is_of_bodies || has_bodies(cell);
+        !Self::OF_ALGORITHMS.contains(&self) && has_bytes && is_measured
+    }
+
+    /// Whether it is counted in trials of their own, which have no times.
+    pub fn is_of_instructions(self) -> bool {
+        matches!(self, Self::InstructionsPerOperation | Self::InstructionsPerKib)
+    }
+
+    /// Whether trials that count instructions have it: also what a handshake puts on the network, which is the same
+    /// whatever is measured beside.
+    pub fn is_of_counts(self) -> bool {
+        self.is_of_instructions()
+            || matches!(
+                self,
+                Self::HandshakeBytesSent
+                    | Self::HandshakeBytesReceived
+                    | Self::HandshakePacketsSent
+                    | Self::HandshakePacketsReceived
+                    | Self::FlightRoundTrips
+            )
     }
 
     /// What the rows of a table of these algorithms have.
@@ -539,10 +592,11 @@ impl Metric {
     /// Whether a faster machine gives another figure for the same work, so that the figures of two machines do not show
     /// what a program gained or lost. What is counted on the wire is the same on all.
     pub fn depends_on_machine(self) -> bool {
-        !matches!(
-            self,
-            Self::HandshakeBytesSent | Self::HandshakeBytesReceived | Self::FlightRoundTrips
-        )
+        !self.is_of_instructions()
+            && !matches!(
+                self,
+                Self::HandshakeBytesSent | Self::HandshakeBytesReceived | Self::FlightRoundTrips
+            )
     }
 
     /// What is divided by what where ours is compared with theirs: `(over, under)`. It is ours over theirs, but of
@@ -629,7 +683,8 @@ mod tests {
              memory_bytes_per_byte p50_ns p99_ns mean_ns handshake_bytes_sent \
               handshake_bytes_received handshake_packets_sent handshake_packets_received \
               flight_round_trips memory_per_connection_bytes socket_buffers_per_connection_bytes \
-              joules_per_operation joules_per_gb cycles_per_byte cycles_per_op bytes_per_s"
+              joules_per_operation joules_per_gb instructions_per_operation instructions_per_kib \
+              cycles_per_byte cycles_per_op bytes_per_s"
         );
         assert_eq!(
             names(|row| row.csv).join(" "),
@@ -640,7 +695,8 @@ mod tests {
               latency_p99_ns latency_mean_ns handshake_bytes_sent handshake_bytes_received \
               handshake_packets_sent handshake_packets_received \
               flight_round_trips memory_per_connection_bytes socket_buffers_per_connection_bytes \
-              joules_per_operation joules_per_gb cycles_per_byte cycles_per_op bytes_per_s"
+              joules_per_operation joules_per_gb instructions_per_operation instructions_per_kib \
+              cycles_per_byte cycles_per_op bytes_per_s"
         );
     }
 

@@ -203,7 +203,8 @@ pub struct Cell {
     pub pool: Option<CpuOrder>,
 }
 
-/// The one version, suite and group of TLS that a server offers; what is `None` it chooses.
+/// What a load asks of its server: the one version, suite and group of TLS that it offers, where what is `None` it
+/// chooses, and in what it runs.
 #[serde_as]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Only {
@@ -214,6 +215,9 @@ pub struct Only {
     pub suite: Option<&'static Suite>,
     /// The group.
     pub group: Option<Group>,
+    /// Whether it runs in callgrind, which counts its instructions.
+    #[serde(default)]
+    pub in_callgrind: bool,
 }
 
 /// How an answer is found: one figure of the rows of a case or a table, over the values of one of their keys.
@@ -297,10 +301,14 @@ impl Study {
     }
 
     /// When the server of these cells is started again. What a search finds holds for the process in
-    /// which it searched, so such a server keeps it; one that toll did not start it cannot restart.
+    /// which it searched, so such a server keeps it; so does one whose instructions are counted, which differ little
+    /// between processes, and take seconds to start; one that toll did not start it cannot restart.
     pub fn restart(&self, cells: &[usize]) -> Restart {
         let mut cells = cells.iter().map(|cell| &self.cells[*cell]);
-        let keeps = |cell: &Cell| cell.find.is_some() || !cell.target.server.is_started();
+        let keeps = |cell: &Cell| {
+            let is_counted = cell.load.counter().is_some();
+            cell.find.is_some() || is_counted || !cell.target.server.is_started()
+        };
         match cells.clone().any(keeps) {
             true => Restart::Never,
             false => self
@@ -458,9 +466,12 @@ impl Only {
     /// Nothing else than what a load asks for, where toll can tell the server so.
     pub fn of(target: &Target, plan: &Plan) -> Self {
         match target.server.is_configured() {
-            true => {
-                Self { version: plan.asked_version(), suite: plan.only_suite(), group: plan.group }
-            }
+            true => Self {
+                version: plan.asked_version(),
+                suite: plan.only_suite(),
+                group: plan.group,
+                in_callgrind: false,
+            },
             false => Self::default(),
         }
     }

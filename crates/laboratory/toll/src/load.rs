@@ -1,7 +1,9 @@
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use ::load::{AddressError, Engine, HostPort, Job, Mix, Plan, ProbeError, Reached, Url, reach};
+use ::load::{
+    AddressError, Counter, Engine, HostPort, Job, Mix, Plan, ProbeError, Reached, Url, reach,
+};
 use clap::ValueHint;
 use cpus::CpuList;
 use peers::{Client, Offer, Peer};
@@ -258,40 +260,73 @@ impl Arguments {
         Ok(cpus.first(Peer::of(self.plan.client).map_or(usize::MAX, Peer::most_cpus)))
     }
 
+    fn progress_line(&self, is_possible: bool) -> ProgressLine {
+        let is_wanted = is_possible && !self.quiet && !self.json;
+        ProgressLine::new(is_wanted, "{bar:24} {wide_msg}")
+    }
+
+    /// What the server of `--server-pid` reports: whether it is still there.
+    fn reports(&self) -> Reports {
+        let server = match self.server_pid.map(ThisMachine::with_server) {
+            Some(Err(error)) => Err(error.to_string()),
+            _ => Ok(ServerReport::default()),
+        };
+        Reports { server, ranks: None }
+    }
+
+    /// Counts the server's instructions.
+    fn count(
+        &self,
+        of: &Trial,
+        counter: Counter,
+        interrupted: &AtomicBool,
+    ) -> Result<Measured, Failure> {
+        let pid = self.server_pid.ok_or_else(|| {
+            Failure::request(format!(
+                "--count {counter} counts what the server's process runs, which is not known; give it with \
+                 --server-pid"
+            ))
+        })?;
+        let mut meter = trial::instruction_meter(counter, pid)
+            .map_err(|error| Failure::request(format!("--server-pid: {error}")))?;
+        let line = self.progress_line(true);
+        let mut show = |moment: Moment| {
+            let completed = moment.progress.completed;
+            line.show(completed, of.operations_in_all(), || moment.to_string());
+        };
+        let mut hooks =
+            Hooks { interrupt: interrupted, progress: &mut show, reports: &mut || self.reports() };
+        let start = |job, begins: &mut dyn FnMut()| Engine::start_after(job, interrupted, begins);
+        of.count(&mut meter, &mut hooks, start).map_err(Failure::request)
+    }
+
     fn measure(
         &self,
         trial: &Trial,
         peer: Option<&Client>,
         interrupted: &AtomicBool,
     ) -> Result<Measured, Failure> {
+        if let Some(counter) = trial.job.plan.counter() {
+            return self.count(trial, counter, interrupted);
+        }
         let mut machine = match self.server_pid {
             Some(pid) => ThisMachine::with_server(pid).map_err(Failure::request)?,
             None => ThisMachine::without_server(),
         };
         // Another client reports nothing before its end.
-        let is_wanted = !self.quiet && !self.json && peer.is_none();
-        let line = ProgressLine::new(is_wanted, "{bar:24} {wide_msg}");
+        let line = self.progress_line(peer.is_none());
         let mut show = |moment: Moment| {
             let Moment { elapsed, window, .. } = moment;
             line.show(elapsed.as_millis() as u64, window.as_millis() as u64, || {
-                match (trial.job.plan.walks, trial.job.plan.count) {
+                match (trial.job.plan.walks, trial.job.plan.operations()) {
                     (Some(walks), _) => format!("{walks} walks of each user  {moment}"),
                     (None, Some(count)) => format!("of {count} operations  {moment}"),
                     (None, None) => format!("of {}  {moment}", Nanos(window.as_nanos() as u64)),
                 }
             });
         };
-        let mut hooks = Hooks {
-            interrupt: interrupted,
-            progress: &mut show,
-            reports: &mut || Reports {
-                server: match self.server_pid.map(ThisMachine::with_server) {
-                    Some(Err(error)) => Err(error.to_string()),
-                    _ => Ok(ServerReport::default()),
-                },
-                ranks: None,
-            },
-        };
+        let mut hooks =
+            Hooks { interrupt: interrupted, progress: &mut show, reports: &mut || self.reports() };
         match peer {
             Some(peer) => {
                 trial.run(&mut machine, &mut hooks, |_, _| peer.start()).map_err(Failure::request)

@@ -69,7 +69,7 @@ struct Noise {
 impl Noise {
     fn note(&mut self, line: &TrialRecord) {
         self.trials += 1;
-        if line.verdict.is_disturbed() {
+        if line.is_disturbed() {
             self.disturbed += 1;
             self.program = line.programs.first().map(|program| program.name.clone());
         }
@@ -138,7 +138,7 @@ mod tests {
         let mut noise = Noise::default();
         let line = |foreign: f64, program: &[&str]| {
             let mut line = crate::summary::testing::line(|_| {}).line;
-            line.verdict.evidence.foreign = trial::testing::share(foreign);
+            line.verdict_mut().evidence.foreign = trial::testing::share(foreign);
             let busy = |name: &&str| BusyProgram { name: (*name).to_owned(), cpu_ns: 1 };
             line.programs = program.iter().map(busy).collect();
             line

@@ -1,6 +1,7 @@
 //! A trial for a person: first a sentence that answers, then figures, then the receipt.
 
 mod cost;
+mod counted;
 mod evidence;
 mod headline;
 mod histogram;
@@ -38,8 +39,13 @@ pub(crate) fn of_trial(measured: &Measured, detail: Detail, screen: Screen) -> S
     let look = if line.valid { Look::Bold } else { Look::Warning };
     page.paragraph("", &format!("{}.", headline::of(line)), look);
     page.blank();
-    row(&mut page, "window", &evidence::window(line));
-    if line.valid {
+    for (label, words) in counted::rows(line) {
+        row(&mut page, label, &words);
+    }
+    if line.verdict.is_some() {
+        row(&mut page, "window", &evidence::window(line));
+    }
+    if line.valid && line.verdict.is_some() {
         page.blank();
         table(&mut page, cost::rates(line));
         table(&mut page, cost::cpu_time(line));
@@ -50,7 +56,8 @@ pub(crate) fn of_trial(measured: &Measured, detail: Detail, screen: Screen) -> S
         table(&mut page, latency::columns(&line.latency_ns));
         table(&mut page, histogram::columns(&measured.outcome.latencies, screen));
         // What a quota added to a pause is no coalescing; a warning has that.
-        let is_stopped = line.verdict.evidence.quota_in_latencies().is_some();
+        let is_stopped =
+            line.evidence().is_some_and(|evidence| evidence.quota_in_latencies().is_some());
         if let Some(late) = line.latency_ns.coalescing_max.filter(|_| !is_stopped) {
             let late = Nanos(late);
             let words = format!("answers were seen up to {late} late; --wakeups each: at once");
@@ -77,8 +84,8 @@ pub(crate) fn of_trial(measured: &Measured, detail: Detail, screen: Screen) -> S
     if let Some(error) = &line.load_error {
         warning(&mut page, "LOAD", error);
     }
-    if !line.ended_in_warm_up() {
-        row(&mut page, "limit", &format!("{}; {}", line.verdict.limit, line.remedy()));
+    if let Some(limit) = line.limit().filter(|_| !line.ended_in_warm_up()) {
+        row(&mut page, "limit", &format!("{limit}; {}", line.remedy()));
     }
     for of in &line.warnings {
         warning(&mut page, "warning", &of.to_string());

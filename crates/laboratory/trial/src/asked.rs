@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use cpus::CpuList;
 use load::{
-    Arrival, Client, Close, Job, KeyExchangeMode, OneIn, Operation, Pace, Receive, Wakeups,
+    Arrival, Client, Close, Count, Job, KeyExchangeMode, OneIn, Operation, Pace, Receive, Wakeups,
 };
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -66,8 +66,8 @@ pub struct Asked {
     pub period_ns: Option<u64>,
     /// How long the load grew before the warm-up, in nanoseconds, where it did.
     pub ramp_ns: Option<u64>,
-    /// How many operations to begin, where that is what ends the load.
-    pub count: Option<NonZeroU32>,
+    /// How many operations to begin, where that is what ends the load; or what counts instructions.
+    pub count: Option<Count>,
     /// The method of requests, where that is not GET.
     pub method: Option<String>,
     /// The statuses of right answers, where that is not 200.

@@ -1,9 +1,12 @@
 //! When a trial is valid, and why not.
 
+use units::thousands;
+
+use crate::evidence::Evidence;
 use crate::mismatch::Mismatch;
 use crate::nouns::Nouns;
 use crate::trial_record::TrialRecord;
-use crate::verdict::Limit;
+use crate::verdict::{Limit, Verdict};
 
 /// Why the figures of a trial are not those of what was asked for. The order is that of weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -63,9 +66,12 @@ impl TrialRecord {
         let mismatches = self.receipt.mismatch.iter().map(WhyInvalid::Mismatch);
         // Objects larger than the window count by their bytes, which are proven one by one.
         let has_completed = self.operations.completed > 0 || self.bytes.body > 0;
-        let operations = match self.verdict.limit {
-            Limit::Errors if self.verdict.evidence.is_any_wrong() => Some(WhyInvalid::Wrong),
-            Limit::Errors => Some(WhyInvalid::Failed),
+        let is_any_wrong = || self.evidence().is_some_and(Evidence::is_any_wrong);
+        let operations = match self.limit() {
+            Some(Limit::Errors) if is_any_wrong() => Some(WhyInvalid::Wrong),
+            Some(Limit::Errors) => Some(WhyInvalid::Failed),
+            // One that failed cost the server something else than those that are counted.
+            None if self.failed() > 0 => Some(WhyInvalid::Failed),
             _ => (!has_completed).then_some(WhyInvalid::NothingCompleted),
         };
         target.into_iter().chain(load).chain(mismatches).chain(operations).collect()
@@ -89,7 +95,7 @@ impl TrialRecord {
         let has_ended_early = self.target_error.is_some() || self.load_error.is_some();
         match has_ended_early && self.operations.completed == 0 {
             true => "find out why the server or the load ended",
-            false => self.verdict.remedy(),
+            false => self.verdict.as_ref().map_or("look at the errors", Verdict::remedy),
         }
     }
 
@@ -106,7 +112,16 @@ impl TrialRecord {
 
     /// What limited the trial and by which figures, in a sentence without its full stop.
     pub fn reason(&self) -> String {
-        let reason = self.verdict.reason(self.nouns());
+        let nouns = self.nouns();
+        let reason = match &self.verdict {
+            Some(verdict) => verdict.reason(nouns),
+            None => format!(
+                "{} of {} {}s failed",
+                thousands(self.failed()),
+                thousands(self.failed() + self.operations.completed),
+                nouns.operation
+            ),
+        };
         match self.operations.unended.values().next() {
             Some(awaited) => format!("{reason}: {awaited}"),
             None => reason,
@@ -117,10 +132,8 @@ impl TrialRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::Evidence;
     use crate::mismatch::Mismatch;
     use crate::testing::example;
-    use crate::verdict::Verdict;
     use load::WalkCounts;
 
     fn why(change: impl FnOnce(&mut TrialRecord)) -> String {
@@ -137,7 +150,7 @@ mod tests {
     #[test]
     fn a_load_that_ended_is_not_to_be_measured_longer() {
         let mut line = TrialRecord { valid: false, ..example() };
-        (line.operations.completed, line.verdict) = (0, Verdict::of(Evidence::default()));
+        (line.operations.completed, line.verdict) = (0, Some(Verdict::of(Evidence::default())));
         assert!(line.remedy().contains("--duration"), "{}", line.remedy());
         line.load_error = Some("wrk ended with exit status: 1".into());
         assert!(!line.remedy().contains("--duration"), "{}", line.remedy());
@@ -159,7 +172,7 @@ mod tests {
             line.target_error = Some("nginx died".into());
         };
         assert_eq!(why(died), "nginx died");
-        let failed = |line: &mut TrialRecord| line.verdict.limit = Limit::Errors;
+        let failed = |line: &mut TrialRecord| line.verdict_mut().limit = Limit::Errors;
         let starved =
             |line: &mut TrialRecord| (line.operations.completed, line.bytes.body) = (0, 0);
         let of_session = |change: &dyn Fn(&mut TrialRecord)| {
@@ -170,7 +183,7 @@ mod tests {
         };
         let in_warm_up = |line: &mut TrialRecord| {
             (line.interrupted, line.window_ns, line.operations.completed) = (true, 0, 0);
-            line.verdict.limit = Limit::Errors;
+            line.verdict_mut().limit = Limit::Errors;
         };
         support::assert_golden!(rows.into_iter().chain([
             ("failed", why(failed)),

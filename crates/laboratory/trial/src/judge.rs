@@ -47,12 +47,12 @@ pub(crate) fn judge(trial: &Trial, outcome: &Outcome, observed: &Observed) -> Tr
         arrivals: trial.arrivals(outcome),
         ..Operations::from(&outcome.failures)
     };
-    let (rate_per_s, goodput_bps) = rates(outcome.completed, outcome.bytes.body, outcome.window);
+    let (rate, goodput) = rates(outcome.completed, outcome.bytes.body, outcome.window);
     let connections_opened = outcome.peer.is_none().then(|| outcome.latencies.connect.len());
     let lost_threads = lost_in_words(&outcome.lost);
     // A load that ended by itself was not interrupted; the trial is not valid.
     let interrupted = outcome.interrupted && (observed.interrupt || lost_threads.is_none());
-    let receipt = trial.receipt(outcome, observed, rate_per_s, interrupted);
+    let receipt = trial.receipt(outcome, observed, rate, interrupted);
     let verdict = Verdict::of(trial.evidence(outcome, observed, &operations, &receipt));
     let programs = match verdict.evidence.has_foreign_work() {
         true => busiest(&observed.programs.busiest),
@@ -77,8 +77,8 @@ pub(crate) fn judge(trial: &Trial, outcome: &Outcome, observed: &Observed) -> Tr
             unproven: outcome.bytes.unproven,
             read_from_disk: observed.readings.read_from_disk(),
         },
-        rate_per_s,
-        goodput_bps,
+        rate_per_s: Some(rate),
+        goodput_bps: Some(goodput),
         connections_opened,
         connections_per_s: connections_opened.map(|opened| rates(opened, 0, outcome.window).0),
         cpu_ns: cpu_times(observed, outcome),
@@ -105,7 +105,8 @@ pub(crate) fn judge(trial: &Trial, outcome: &Outcome, observed: &Observed) -> Tr
         warnings,
         operations,
         receipt,
-        verdict,
+        counted: None,
+        verdict: Some(verdict),
         target_error,
         load_error,
     }
@@ -265,7 +266,7 @@ impl Trial {
             programs,
             nouns,
         );
-        if let Some(count) = plan.count
+        if let Some(count) = plan.operations()
             && !outcome.interrupted
         {
             let ended = outcome.completed + outcome.failures.total();
@@ -376,7 +377,7 @@ fn busiest(programs: &[(String, Nanos)]) -> Vec<BusyProgram> {
 }
 
 /// Why load threads ended before their time, where any did.
-fn lost_in_words(lost: &[String]) -> Option<String> {
+pub(crate) fn lost_in_words(lost: &[String]) -> Option<String> {
     match lost {
         [] => None,
         [why] => Some(format!("a load thread ended early: {why}")),

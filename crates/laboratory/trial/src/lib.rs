@@ -19,6 +19,8 @@ mod congestion;
 mod connection_memory;
 mod contradiction;
 mod core_series;
+mod count;
+mod counted;
 mod differences;
 mod energy_use;
 mod evidence;
@@ -61,6 +63,8 @@ pub use backend_use::BackendUse;
 pub use busy_program::BusyProgram;
 pub use congestion::Connections;
 pub use connection_memory::{ConnectionMemory, LEAST_CONNECTIONS, MemoryReading};
+pub use count::{BLOCKS, COUNTING_TAKES, InstructionMeter, instruction_meter};
+pub use counted::CountedInstructions;
 pub use energy_use::EnergyUse;
 pub use evidence::{
     Evidence, Interface, NetworkEvidence, QuotaEvidence, QuotaSide, SERVER_BUSY, THROTTLED,

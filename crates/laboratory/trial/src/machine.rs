@@ -200,9 +200,7 @@ impl Machine for ThisMachine {
     }
 
     fn unix_ms(&self) -> u64 {
-        SystemTime::now()
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+        unix_ms()
     }
 
     fn sleep_until(&self, instant: Instant) {
@@ -426,6 +424,13 @@ pub fn neighbours(server: &CpuList, client: &CpuList) -> Neighbours {
     } else {
         Neighbours::Apart
     }
+}
+
+/// By the clock of this machine, in milliseconds since 1970-01-01 UTC.
+pub(crate) fn unix_ms() -> u64 {
+    SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

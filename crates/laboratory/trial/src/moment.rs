@@ -13,7 +13,7 @@ pub struct Moment {
     pub prepared: Duration,
     /// How much of the window is over; zero in the warm-up.
     pub elapsed: Duration,
-    /// The length of the window.
+    /// The length of the window; zero where a number of operations ends the trial, not a time.
     pub window: Duration,
     /// What the load has done within the window.
     pub progress: Progress,
@@ -22,6 +22,9 @@ pub struct Moment {
 /// How it goes: `1,000/s, 2.00 Gb/s, 3 errors`.
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.window.is_zero() {
+            return write!(f, "{} operations", thousands(self.progress.completed));
+        }
         // The load winds up after its window.
         let elapsed = self.elapsed.min(self.window).as_secs_f64();
         if elapsed == 0.0 {
@@ -49,8 +52,11 @@ mod tests {
             let progress = Progress { completed: 500, failures, body_bytes };
             let window = Duration::from_secs(1);
             let (prepared, elapsed) = (Duration::ZERO, Duration::from_millis(ms));
-            Moment { prepared, elapsed, window, progress }.to_string()
+            Moment { prepared, elapsed, window, progress }
         };
+        let counted = Moment { window: Duration::ZERO, ..shown(500, 0, 0) };
+        assert_eq!(counted.to_string(), "500 operations");
+        let shown = |ms, body_bytes, failures| shown(ms, body_bytes, failures).to_string();
         assert_eq!(shown(0, 0, 0), "warming up");
         assert_eq!(shown(500, 0, 0), "1,000/s");
         assert_eq!(shown(500, 125_000_000, 3), "1,000/s, 2.00 Gb/s, 3 errors");

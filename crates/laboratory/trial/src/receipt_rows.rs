@@ -60,7 +60,7 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("session", "session", Plain),
     ("page_bytes", "page size", Size),
     ("walks", "walks per user", Plain),
-    ("count", "operations to begin", Plain),
+    ("count", "count", Plain),
     ("connections", "connections", Plain),
     ("connections_at_begin", "connections up when the window began", Plain),
     ("connections_at_end", "connections up when it ended", Plain),

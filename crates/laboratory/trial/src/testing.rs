@@ -2,7 +2,7 @@
 
 use observe::CpuShare;
 
-use crate::TrialRecord;
+use crate::{TrialRecord, Verdict};
 
 /// The example of a line in the design.
 pub const EXAMPLE: &str = r#"{"schema":1,"case":"bulk","cell":"bulk-0003","params":{"load.suite":"TLS_RSA_WITH_AES_128_GCM_SHA256","target.server":"nginx"},"role":"measure","round":2,"order":17,"valid":true,"interrupted":false,"started_unix_ms":1795000000000,"window_ns":600000000,"operations":{"completed":39,"in_flight":64,"errors":{"reset":1},"first_errors":{"reset":"connection reset by peer"}},"bytes":{"body":654311424,"decrypted":16777216,"unproven":0},"rate_per_s":65.0,"goodput_bps":8724152320,"cpu_ns":{"server":598000000,"client":41000000,"server_run_queue_wait":0,"client_run_queue_wait":1000},"core_hz":{"before":2710000000,"after":2690000000},"latency_ns":{"connect_p50":310000,"first_byte_p50":540000,"p50":970000000,"p99":1010000000,"max":1040000000,"file":"latency/17.hlog"},"cpu_share":[{"cpu":0,"step_ns":[600000000],"user":[0.9],"system":[0.05],"softirq":[0.03],"steal":[0.0],"idle":[0.02]}],"receipt":{"asked":{"suite":"TLS_RSA_WITH_AES_128_GCM_SHA256"},"obtained":{"suite":{"TLS_RSA_WITH_AES_128_GCM_SHA256":64},"encrypt_then_mac":false,"full":64,"resumed":0},"mismatch":[]},"verdict":{"limit":"server-cpu","evidence":{"completed":39,"failed":1,"failed_share":0.025,"client_busy":0.068,"server_busy":0.997}},"warnings":[]}"#;
@@ -15,6 +15,17 @@ pub fn example() -> TrialRecord {
 /// A share that is known for sure.
 pub fn share(share: f64) -> Option<CpuShare> {
     Some(CpuShare { share, ..CpuShare::default() })
+}
+
+/// What tests change of a line that has it.
+impl TrialRecord {
+    pub fn verdict_mut(&mut self) -> &mut Verdict {
+        self.verdict.as_mut().unwrap()
+    }
+
+    pub fn scale_rate(&mut self, factor: f64) {
+        self.rate_per_s = self.rate_per_s.map(|rate| rate * factor);
+    }
 }
 
 #[cfg(test)]

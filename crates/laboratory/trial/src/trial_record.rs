@@ -14,14 +14,16 @@ use units::Nanos;
 
 use crate::busy_program::BusyProgram;
 use crate::connection_memory::ConnectionMemory;
+use crate::counted::CountedInstructions;
 use crate::energy_use::EnergyUse;
+use crate::evidence::Evidence;
 use crate::littles_law::LittlesLaw;
 use crate::memory_use::MemoryUse;
 use crate::operations::Operations;
 use crate::ranks::{ClientFigures, RankFigures};
 use crate::reading::CoreHz;
 use crate::receipt::Receipt;
-use crate::verdict::Verdict;
+use crate::verdict::{Limit, Verdict};
 use crate::warning::Warning;
 
 /// The version of the line's form.
@@ -45,10 +47,10 @@ pub struct TrialRecord {
     pub operations: Operations,
     /// Bytes of the window.
     pub bytes: ByteCounts,
-    /// Completed operations per second.
-    pub rate_per_s: f64,
+    /// Completed operations per second; absent where instructions were counted, as all times and rates are.
+    pub rate_per_s: Option<f64>,
     /// Proven HTTP body bits per second.
-    pub goodput_bps: u64,
+    pub goodput_bps: Option<u64>,
     /// Connections that were opened within the window, over TLS with their handshakes; absent where another
     /// program opened them.
     pub connections_opened: Option<u64>,
@@ -96,8 +98,10 @@ pub struct TrialRecord {
     pub programs: Vec<BusyProgram>,
     /// What was asked for and what was got.
     pub receipt: Receipt,
-    /// What limited the trial.
-    pub verdict: Verdict,
+    /// The server's instructions, where they are what was counted.
+    pub counted: Option<CountedInstructions>,
+    /// What limited the trial; absent where instructions were counted, which nothing limits.
+    pub verdict: Option<Verdict>,
     /// What a reader should know before believing the figures.
     pub warnings: Vec<Warning>,
     /// Why the target could not go on, where it could not.
@@ -242,11 +246,16 @@ pub(crate) fn rates(completed: u64, body: u64, window: Nanos) -> (f64, u64) {
 }
 
 impl TrialRecord {
-    /// With the rates that follow from the counts and the window.
+    /// With the rates that follow from the counts and the window; without any where instructions were counted, whose
+    /// time says nothing.
     #[must_use]
     pub fn with_rates(self) -> Self {
-        let (rate_per_s, goodput_bps) =
+        if self.verdict.is_none() {
+            return Self { rate_per_s: None, goodput_bps: None, connections_per_s: None, ..self };
+        }
+        let (rate, goodput) =
             rates(self.operations.completed, self.bytes.body, Nanos(self.window_ns));
+        let (rate_per_s, goodput_bps) = (Some(rate), Some(goodput));
         let per_second = |opened| rates(opened, 0, Nanos(self.window_ns)).0;
         let connections_per_s = self.connections_opened.map(per_second);
         Self { rate_per_s, goodput_bps, connections_per_s, ..self }
@@ -254,16 +263,31 @@ impl TrialRecord {
 
     /// What the client of a trial on this machine used of it.
     pub fn client_figures(&self) -> ClientFigures {
-        let evidence = &self.verdict.evidence;
+        let evidence = self.evidence();
         ClientFigures {
             cpu_ns: self.cpu_ns.client,
-            busy: evidence.client_busy,
-            waiting: evidence.client_waiting,
-            quota: evidence.client_quota,
-            steal: evidence.steal,
+            busy: evidence.and_then(|evidence| evidence.client_busy),
+            waiting: evidence.and_then(|evidence| evidence.client_waiting),
+            quota: evidence.and_then(|evidence| evidence.client_quota),
+            steal: evidence.and_then(|evidence| evidence.steal),
             congestion: self.receipt.obtained.client_congestion.clone(),
-            network: evidence.network.clone(),
+            network: evidence.and_then(|evidence| evidence.network.clone()),
         }
+    }
+
+    /// The figures of every candidate for the limit, where there is one.
+    pub fn evidence(&self) -> Option<&Evidence> {
+        Some(&self.verdict.as_ref()?.evidence)
+    }
+
+    /// What limited it, where anything can.
+    pub fn limit(&self) -> Option<Limit> {
+        Some(self.verdict.as_ref()?.limit)
+    }
+
+    /// Whether the hypervisor or other programs took so much of the CPUs that it changes a rate.
+    pub fn is_disturbed(&self) -> bool {
+        self.verdict.as_ref().is_some_and(Verdict::is_disturbed)
     }
 
     /// Whether the client was to end connections after a number of requests, so that requests and handshakes
@@ -381,18 +405,16 @@ impl From<&load::Latencies> for LatencyNs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::Evidence;
     use crate::testing::{EXAMPLE, example};
-    use crate::verdict::Limit;
 
     #[test]
     fn the_designs_example_is_read_and_written_alike() {
         let line = example();
         assert_eq!(line.receipt.obtained.full, Some(64));
-        assert_eq!(line.verdict.limit, Limit::ServerCpu);
+        assert_eq!(line.limit(), Some(Limit::ServerCpu));
         assert_eq!(
-            line.verdict.evidence,
-            Evidence {
+            line.evidence().unwrap(),
+            &Evidence {
                 completed: 39,
                 failed: 1,
                 failed_share: Some(0.025),

@@ -12,6 +12,7 @@ use load::PeerClient;
 use observe::ObserveError;
 
 use crate::busy_program::BusyProgram;
+use crate::counted::CountedInstructions;
 use crate::evidence::QuotaEvidence;
 use crate::littles_law::{Cause, LittlesLaw};
 use crate::nouns::Nouns;
@@ -128,6 +129,8 @@ pub enum WarningKind {
     KeptConnectionsClosed,
     /// The server made full handshakes of some for which the client had offered a session.
     SessionsRefused,
+    /// The processor that counted lacks instructions of this one.
+    OtherCode,
 }
 
 /// A server whose speed still changed when its warm-up was over: what it completes per second of its
@@ -496,6 +499,21 @@ impl Warning {
                  measure full ones without it",
                 groups.join(" or ")
             ),
+        })
+    }
+
+    /// That the code that was counted may not be what runs on this processor.
+    pub(crate) fn other_code(counted: &CountedInstructions) -> Option<Self> {
+        let lacking = counted.lacking.as_deref().filter(|lacking| !lacking.is_empty())?;
+        Some(Self {
+            kind: WarningKind::OtherCode,
+            seen: format!("the processor of valgrind lacks {} of this one", lacking.join(", ")),
+            likely_cause: "valgrind knows no such instructions, so that a library which has code for them \
+                           ran other code"
+                .to_owned(),
+            remedy: "compare the count with counts of the same source; what the library runs here by itself \
+                     is not known"
+                .to_owned(),
         })
     }
 

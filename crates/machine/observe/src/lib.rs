@@ -16,6 +16,7 @@
 //! - [`CgroupLimits`], [`QuotaWatch`]: what control groups allow a process, and when they stopped it.
 //! - [`MemoryTraffic`]: what moves between the processors and the memory.
 //! - [`FutexCalls`]: how often threads wait for each other.
+//! - [`InstructionCounter`]: the instructions of some processes, by the processor's counters.
 //! - [`EnergyMeter`]: what the processors take from the mains.
 //! - [`interrupt_time`]: where the kernel counts the time of interrupts.
 //! - [`machine`]: everything that goes into `machine.json`.
@@ -39,6 +40,7 @@ pub mod frequency;
 mod futex_calls;
 mod inet_diag;
 pub mod instant;
+mod instruction_counter;
 pub mod interrupt_time;
 mod kernel_tls_counters;
 pub mod link;
@@ -78,6 +80,7 @@ pub use error::ObserveError;
 pub use frequency::core_hz;
 pub use futex_calls::FutexCalls;
 pub use inet_diag::End;
+pub use instruction_counter::InstructionCounter;
 pub use interrupt_time::{InterruptTime, interrupt_time};
 pub use kernel_tls_counters::KernelTlsCounters;
 pub use link::{Link, LinkCounters, loopback_queue};

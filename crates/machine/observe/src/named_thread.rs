@@ -16,10 +16,15 @@ pub struct NamedThread {
 }
 
 impl ProcessTree {
-    /// The threads of processes that may serve, as they are now. A master does not: it has a child of its
+    /// The threads of processes that may serve, as they are now.
+    pub fn serving_threads(&self) -> Vec<NamedThread> {
+        self.serving_processes().into_iter().flat_map(threads_of).collect()
+    }
+
+    /// The processes that may serve, as they are now. A master does not: it has a child of its
     /// own name, which does the work. Nor does a process without a socket, where others have one: hitch has
     /// one that only renews answers about its certificates.
-    pub fn serving_threads(&self) -> Vec<NamedThread> {
+    pub fn serving_processes(&self) -> Vec<u32> {
         let named = |pid: u32| Some((pid, stat_of(pid).ok()??.parent, thread_name(pid, pid)?));
         let all: Vec<(u32, u32, String)> = self.pids().filter_map(named).collect();
         let is_master = |pid: u32, name: &str| {
@@ -28,8 +33,7 @@ impl ProcessTree {
         let working = all.iter().filter(|(pid, _, name)| !is_master(*pid, name));
         let working: Vec<u32> = working.map(|(pid, ..)| *pid).collect();
         let serving: Vec<u32> = working.iter().copied().filter(|pid| has_socket(*pid)).collect();
-        let serving = if serving.is_empty() { working } else { serving };
-        serving.into_iter().flat_map(threads_of).collect()
+        if serving.is_empty() { working } else { serving }
     }
 }
 

@@ -21,6 +21,8 @@ pub(crate) struct PerfEvent {
 
 pub(crate) enum Counted {
     ThisThread,
+    /// A thread, by the kernel's number, and what it starts later where the flags say so.
+    Thread(u32),
     /// All that this CPU's unit counts.
     Cpu(usize),
 }
@@ -59,6 +61,7 @@ impl PerfEvent {
         };
         let (pid, cpu) = match self.of {
             Counted::ThisThread => (0, -1),
+            Counted::Thread(id) => (id as libc::c_int, -1),
             Counted::Cpu(cpu) => (-1, cpu as libc::c_int),
         };
         let no_group = -1;

@@ -29,6 +29,9 @@ pub enum TargetError {
     /// target out.
     #[error("{0}; or leave this target out")]
     NoAccelerator(String),
+    /// Its instructions cannot be counted here; a caller may leave the target out.
+    #[error("{0}, or leave this target out")]
+    NotCounted(String),
     /// The TLS library that it is to open is not there, is none that toll knows, does not have what is asked of it,
     /// or ends its process; a caller may leave the target out.
     #[error("{library}: {why}; or leave this target out")]
@@ -139,6 +142,7 @@ impl TargetError {
             Self::Missing { .. }
                 | Self::NotBuilt { .. }
                 | Self::NoAccelerator(_)
+                | Self::NotCounted(_)
                 | Self::NoLibrary { .. }
                 | Self::WeakKey { .. }
         )

@@ -88,13 +88,19 @@ static HAPROXY: Server = Server {
     ..Server::named("haproxy")
 };
 
-static CADDY: Server =
-    Server { is_configured: false, stacks: &[], own_keys: &[PROGRAM], ..Server::named("caddy") };
+static CADDY: Server = Server {
+    is_configured: false,
+    stacks: &[],
+    own_keys: &[PROGRAM],
+    runs_in_callgrind: false,
+    ..Server::named("caddy")
+};
 
 static TOMCAT: Server = Server {
     is_configured: false,
     stacks: &[],
     listens_anywhere: false,
+    runs_in_callgrind: false,
     // Its code is compiled again after each start, which takes many seconds.
     restart: Restart::Never,
     own_keys: &[&["crypto", "aes"]],

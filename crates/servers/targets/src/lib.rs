@@ -9,6 +9,7 @@
 //! A new server is a [`Server`] among [`SERVERS`], and an implementation of [`Program`] in `servers/`.
 
 mod backend;
+mod callgrind;
 mod captured;
 mod command_line;
 mod crypto;

@@ -16,12 +16,14 @@ use crate::launch_context::LaunchContext;
 /// The number of the user and of its group, whatever their names are.
 pub(crate) const NOBODY: u32 = 65_534;
 
-/// Whether a server's workers are to run as nobody. They stay root where nobody may not read the objects, such as
+/// Whether a server's workers are to run as nobody. They stay root in callgrind, which takes no commands from another
+/// user than the process is of, where nobody may not read the objects, such as
 /// files on a disk in a folder of root's, with a provider of the user's own, whose device may be root's, and where
 /// root is of a container without other users.
 pub(crate) fn is_wanted(site: &LaunchContext<'_>) -> bool {
     let on_disk = site.root.join(Storage::Disk.to_string());
-    can_become()
+    !site.settings.in_callgrind
+        && can_become()
         && site.settings.target.provider.is_none()
         && is_open_to_all(site.root)
         && (!on_disk.exists() || is_open_to_all(&on_disk))

@@ -30,6 +30,8 @@ pub struct Server {
     pub(crate) stacks: &'static [Stack],
     /// How requests go to its backend unless the study says so; `None` where it has files.
     pub(crate) backend: Option<Backend>,
+    /// Whether it runs in callgrind, which a virtual machine or a runtime of its own may not.
+    pub(crate) runs_in_callgrind: bool,
     /// The keys of a target that only this server has a use for, or few others; in groups.
     pub(crate) own_keys: &'static [&'static [&'static str]],
 }
@@ -60,6 +62,7 @@ impl Server {
             completions: &[],
             stacks: &[Stack::OpenSsl],
             backend: None,
+            runs_in_callgrind: true,
             own_keys: &[],
         }
     }
@@ -77,6 +80,11 @@ impl Server {
     /// Whether toll configures what it negotiates; otherwise it has settings of its own.
     pub fn is_configured(&self) -> bool {
         self.is_configured
+    }
+
+    /// Whether it runs in callgrind.
+    pub fn runs_in_callgrind(&self) -> bool {
+        self.runs_in_callgrind
     }
 
     /// When a run starts it again, unless the study says so itself.

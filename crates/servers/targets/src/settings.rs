@@ -27,6 +27,9 @@ pub struct Settings {
     pub groups: Vec<Group>,
     /// How many connections clients will hold at once, over all its workers.
     pub connections: usize,
+    /// Whether it runs in callgrind, which counts its instructions.
+    #[serde(default)]
+    pub in_callgrind: bool,
     /// The CPUs of its backend, where it has one. By default those that toll may use and the server
     /// does not; if there are none, the server's.
     #[serde(skip)]
@@ -85,6 +88,7 @@ impl Settings {
             suites: Vec::new(),
             groups: Vec::new(),
             connections: 64,
+            in_callgrind: false,
             backend_cpus: None,
             program_folders: program::usual_folders(),
             toll: None,

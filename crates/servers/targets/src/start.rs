@@ -12,6 +12,7 @@ use tls::{CertificateKey, Group, Suite, Version};
 use units::{Bytes, Nanos};
 
 use crate::backend::BackendAddress;
+use crate::callgrind::Callgrind;
 use crate::launch_context::{ERROR_LOG, LaunchContext, OUTPUT_LOG};
 use crate::log::LogWatch;
 use crate::port::Ports;
@@ -40,7 +41,8 @@ pub const RESTART_TAKES: Nanos = Nanos(100_000_000);
 ///
 /// # Errors
 /// [`TargetError::Missing`] where the program is not installed, [`TargetError::NotBuilt`] where it is
-/// not built, [`TargetError::NoAccelerator`] where a library is, and [`TargetError::WeakKey`] where it does not take the key, so that the caller may
+/// not built, [`TargetError::NoAccelerator`] where a library is, [`TargetError::NotCounted`] where its instructions
+/// are to be counted and cannot, and [`TargetError::WeakKey`] where it does not take the key, so that the caller may
 /// leave the target out; otherwise what is wrong with the settings, the system or the server. Nothing is
 /// left running.
 pub fn start(
@@ -155,9 +157,17 @@ fn start_at(
     };
     // Otherwise the ports stay reserved until the server listens on them.
     let _ports = (!invocation.needs_free_ports).then_some(ports);
+    let callgrind = settings.in_callgrind.then(|| Callgrind::prepare(settings)).transpose()?;
+    let (program_file, mut arguments) = match &callgrind {
+        None => (context.binary.clone(), Vec::new()),
+        Some(Callgrind { program, folder }) => {
+            (program.clone(), Callgrind::arguments(folder.path(), &context.binary))
+        }
+    };
+    arguments.extend(invocation.arguments);
     let launch = Launch {
-        program: context.binary.clone(),
-        arguments: invocation.arguments,
+        program: program_file,
+        arguments,
         environment: settings.variables().into_iter().chain(invocation.environment).collect(),
         without: &[],
         cpus: &settings.target.cpus,
@@ -166,11 +176,14 @@ fn start_at(
         stderr: output,
         death_signal: if invocation.has_children { Signal::TERM } else { Signal::KILL },
         secrets: std::mem::take(&mut context.secrets),
-        temporary: None,
+        temporary: callgrind.map(|callgrind| callgrind.folder),
     };
     let process = GuardedProcess::start(launch)
         .map_err(|(program, source)| TargetError::Spawn { program, source })?;
-    let limit = settings.start_limit.unwrap_or_else(|| program.start_limit());
+    let limit = settings.start_limit.unwrap_or_else(|| match settings.in_callgrind {
+        true => Callgrind::start_limit(program.start_limit()),
+        false => program.start_limit(),
+    });
     let deadline = Instant::now() + limit;
     // Why a server does not answer that verifies its backend.
     let verified = context.backend.as_ref().filter(|_| verifies_backend(settings));
@@ -279,7 +292,13 @@ pub fn command(
     let variables = settings.variables().into_iter().chain(environment);
     let mut words: Vec<String> =
         variables.map(|(name, value)| format!("{}={}", name.display(), value.display())).collect();
-    words.push(shown);
+    if settings.in_callgrind {
+        words.push("valgrind".to_owned());
+        let own = Callgrind::arguments(Path::new("TMP"), Path::new(&shown));
+        words.extend(own.iter().map(|word| word.to_string_lossy().into_owned()));
+    } else {
+        words.push(shown);
+    }
     words.extend(arguments.iter().map(|word| match word.to_string_lossy() {
         word if word.contains(' ') => format!("\"{word}\""),
         word => word.into_owned(),

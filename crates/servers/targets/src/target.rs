@@ -407,7 +407,7 @@ impl Target {
     }
 
     /// Whether something other than its TLS library uses the private keys.
-    fn has_device(&self) -> bool {
+    pub fn has_device(&self) -> bool {
         self.accelerator != Kind::None || self.provider.is_some()
     }
 

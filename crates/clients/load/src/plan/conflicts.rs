@@ -148,6 +148,21 @@ impl Plan {
                 ],
             );
         }
+        if self.counter().is_some() {
+            // An operation is to cost the same each time.
+            let ends = self.requests_per_connection.is_some();
+            found.add(
+                "count",
+                Contradiction,
+                &[
+                    (ends, "requests-per-connection", "counts one kind of operation"),
+                    (self.names.is_some(), "names", "counts with one certificate"),
+                ],
+            );
+            let has_share = !matches!(self.resumption.get(), 0 | 100);
+            let mixed = "counts full handshakes (0%) or resumed ones (100%)";
+            found.add("count", Contradiction, &[(has_share, "resumption", mixed)]);
+        }
         if !is_session {
             let why = "walks no pages";
             let keys = [

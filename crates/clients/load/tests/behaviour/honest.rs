@@ -2,12 +2,11 @@
 
 use std::io;
 use std::net::TcpStream;
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use cpus::CpuList;
-use load::{Job, KeyExchangeMode, Operation, Plan, Trust};
+use load::{Count, Job, KeyExchangeMode, Operation, Plan, Trust};
 use rustls::HandshakeKind;
 use rustls::crypto::ring::kx_group::{SECP384R1, X25519};
 use rustls::version::{TLS12, TLS13};
@@ -256,7 +255,7 @@ fn a_handshake_in_which_the_server_asked_for_a_second_client_hello_is_counted() 
         (job.plan.operation, job.plan.group) = (Operation::Handshakes, group);
         job.plan.key_exchange = Some(key_exchange);
         job.plan.resumption = resumption.parse().unwrap();
-        (job.operations, job.plan.count) = (None, NonZeroU32::new(10));
+        (job.operations, job.plan.count) = (None, Count::of(10));
         let before = retried.load(SeqCst);
         let outcome = run(job);
         assert_eq!((outcome.completed, kinds(&outcome)), (10, vec![]));
@@ -285,7 +284,7 @@ fn a_handshake_that_is_retried_and_resumes_counts_as_both() {
     let mut job = https(server.address(), "/");
     job.plan.tls = Some(OrPlain::Tls(Version::Tls13));
     (job.plan.operation, job.plan.resumption) = (Operation::Handshakes, "100%".parse().unwrap());
-    (job.operations, job.plan.count) = (None, NonZeroU32::new(10));
+    (job.operations, job.plan.count) = (None, Count::of(10));
     let outcome = run(job);
     assert_eq!((outcome.completed, kinds(&outcome)), (10, vec![]));
     // The first connection gave the tickets. After the second the client knows the group.

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 
-use load::{ErrorKind, Job, KeyExchangeMode, Operation, Trust, Url};
+use load::{Count, ErrorKind, Job, KeyExchangeMode, Operation, Trust, Url};
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -212,7 +211,7 @@ fn each_name_resumes_sessions_of_its_own() {
             job.plan.tls = Some(OrPlain::Tls(version));
             job.plan.resumption = share.parse().unwrap();
             job.plan.connections = 1;
-            job.plan.count = NonZeroU32::new(120);
+            job.plan.count = Count::of(120);
             let outcome = run(Job { operations: None, ..job });
             assert_eq!((outcome.completed, kinds(&outcome)), (120, vec![]), "{version} {share}");
             let resumed = outcome.negotiated.iter().filter(|(negotiated, _)| negotiated.resumed);
@@ -239,7 +238,7 @@ fn a_name_whose_certificate_is_another_ones_resumes_nothing() {
         let mut job = drawing(server.address(), &list, &trust);
         job.plan.tls = Some(OrPlain::Tls(version));
         job.plan.resumption = "100%".parse().unwrap();
-        job.plan.count = NonZeroU32::new(60);
+        job.plan.count = Count::of(60);
         let outcome = run(Job { operations: None, ..job });
         assert_eq!(kinds(&outcome), [(ErrorKind::Authentication, outcome.failures.total())]);
         assert!(outcome.completed > 0 && outcome.failures.total() > 0, "{version}");

@@ -1,12 +1,11 @@
 //! Handshakes that resume sessions: as many as asked for, counted apart from full ones.
 
-use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, mpsc};
 
 use cpus::CpuList;
 use load::{
-    Collected, Engine, Job, KeyExchangeMode, Load, Operation, Outcome, Plan, SessionsGiven,
+    Collected, Count, Engine, Job, KeyExchangeMode, Load, Operation, Outcome, Plan, SessionsGiven,
 };
 use rustls::HandshakeKind;
 use rustls::server::NoServerSessionStorage;
@@ -116,7 +115,7 @@ fn a_load_of_so_many_operations_collects_its_tickets_first() {
         for operation in OPERATIONS {
             let before = resumed.load(SeqCst);
             let job = plan(&server, Version::Tls13, operation, "100%");
-            let plan = Plan { connections: 8, count: NonZeroU32::new(60), ..job.plan };
+            let plan = Plan { connections: 8, count: Count::of(60), ..job.plan };
             let outcome = run(Job { operations: None, plan, ..job });
             assert_eq!((outcome.completed, kinds(&outcome)), (60, vec![]), "{operation}");
             assert_eq!(kinds_of_handshake(&outcome), expected, "{operation}");
@@ -129,7 +128,7 @@ fn a_load_of_so_many_operations_collects_its_tickets_first() {
     // Where nothing is to be resumed, nothing is collected.
     let (server, _) = server(true);
     let job = plan(&server, Version::Tls13, Operation::Handshakes, "0%");
-    let plan = Plan { count: NonZeroU32::new(3), ..job.plan };
+    let plan = Plan { count: Count::of(3), ..job.plan };
     assert_eq!(run(Job { operations: None, plan, ..job }).collected, None);
     assert_eq!(server.connections(), 3);
 }
@@ -267,7 +266,7 @@ fn kept_connections_take_tickets_too() {
 
 /// The same load as an exact number of operations, for which sessions are collected first.
 fn counted(job: Job, count: u32) -> Outcome {
-    let plan = Plan { count: NonZeroU32::new(count), ..job.plan };
+    let plan = Plan { count: Count::of(count), ..job.plan };
     let outcome = run(Job { operations: None, plan, ..job });
     assert_eq!((outcome.completed, kinds(&outcome)), (count.into(), vec![]));
     outcome
@@ -387,7 +386,7 @@ fn sessions_are_collected_on_all_threads_at_the_same_time() {
     job.plan = Plan {
         cpus,
         connections: 2,
-        count: NonZeroU32::new(4),
+        count: Count::of(4),
         resumption: "100%".parse().unwrap(),
         timeout: Nanos(1000 * MILLISECOND),
         ..job.plan
@@ -405,7 +404,7 @@ fn an_interrupt_ends_the_collection_of_sessions() {
     });
     let mut job = https(server.address(), "/");
     job.operations = None;
-    (job.plan.count, job.plan.resumption) = (NonZeroU32::new(3), "100%".parse().unwrap());
+    (job.plan.count, job.plan.resumption) = (Count::of(3), "100%".parse().unwrap());
     // Longer than a test may take.
     job.plan.timeout = Nanos(3_600_000 * MILLISECOND);
     let interrupt = Arc::new(AtomicBool::new(false));

@@ -76,7 +76,7 @@ fn later(compared: &Compared<'_>, entry: &Entry<'_>, inline: &AnalysedRow<'_>) -
 /// What the server used of the rate that the device was set to.
 fn used(compared: &Compared<'_>) -> Vec<Derived> {
     let of = |entry: &Entry<'_>| {
-        let busy = entry.row.valid().map(|line| line.verdict.evidence.accelerator_busy);
+        let busy = entry.row.valid().map(|line| line.evidence()?.accelerator_busy);
         let busy = Figure::of(busy.collect::<Option<_>>()?)?;
         let name = format!("used of the model's set rate, {}", nominal(entry.row.cell?)?);
         Some(Derived::new(&name, compared.with(entry), Quantity::Share, busy))

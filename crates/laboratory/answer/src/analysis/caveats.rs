@@ -57,8 +57,8 @@ fn other_limits(compared: &Compared<'_>) -> Vec<Caveat> {
     for entry in entries.filter(has_figure).filter(|entry| entry.row.is_limited_by_others()) {
         let valid = entry.row.trials.valid;
         for (&limit, &count) in &entry.row.limits {
-            let first = entry.row.valid().find(|line| line.verdict.limit == limit);
-            let Some(verdict) = first.map(|line| &line.verdict) else { continue };
+            let first = entry.row.valid().find(|line| line.limit() == Some(limit));
+            let Some(verdict) = first.and_then(|line| line.verdict.as_ref()) else { continue };
             let remedy = verdict.remedy();
             if !IS_A_MAXIMUM.contains(&limit) {
                 let key = (!verdict.is_of_client(), limit);

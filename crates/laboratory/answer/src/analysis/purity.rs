@@ -74,7 +74,7 @@ fn sum(lines: &[&TrialRecord], of: impl Fn(&TrialRecord) -> u64) -> u64 {
 
 /// The largest of a share that some of the trials know.
 fn most(lines: &[&TrialRecord], of: fn(&Evidence) -> Option<f64>) -> Option<f64> {
-    lines.iter().filter_map(|line| of(&line.verdict.evidence)).max_by(f64::total_cmp)
+    lines.iter().filter_map(|line| of(line.evidence()?)).max_by(f64::total_cmp)
 }
 
 fn full(lines: &[&TrialRecord]) -> Option<PurityPart> {
@@ -115,7 +115,8 @@ fn connections(lines: &[&TrialRecord]) -> Option<PurityPart> {
 
 fn descriptors(lines: &[&TrialRecord]) -> Option<PurityPart> {
     const MEANING: &str = "the figure is what descriptors allow, not what handshakes cost";
-    let lacking = sum(lines, |line| line.verdict.evidence.descriptors_lacking);
+    let lacking =
+        sum(lines, |line| line.evidence().map_or(0, |evidence| evidence.descriptors_lacking));
     if lacking > 0 {
         let seen = format!("no descriptor of the client's for {} connections", thousands(lacking));
         return PurityPart::off(seen, MEANING);
@@ -130,7 +131,7 @@ fn descriptors(lines: &[&TrialRecord]) -> Option<PurityPart> {
 }
 
 fn ports(lines: &[&TrialRecord]) -> Option<PurityPart> {
-    match sum(lines, |line| line.verdict.evidence.ports_lacking) {
+    match sum(lines, |line| line.evidence().map_or(0, |evidence| evidence.ports_lacking)) {
         0 => PurityPart::fine("no port lacking"),
         lacking => PurityPart::off(
             format!("no port for {} connections", thousands(lacking)),
@@ -141,8 +142,9 @@ fn ports(lines: &[&TrialRecord]) -> Option<PurityPart> {
 
 fn accept_queue(lines: &[&TrialRecord]) -> Option<PurityPart> {
     let drops = sum(lines, |line| {
-        let Evidence { accept_queue_drops, connects_repeated, .. } = line.verdict.evidence;
-        accept_queue_drops.or(connects_repeated).unwrap_or_default()
+        let evidence = line.evidence();
+        let drops = evidence.and_then(|it| it.accept_queue_drops.or(it.connects_repeated));
+        drops.unwrap_or_default()
     });
     match most(lines, |evidence| evidence.accept_queue_loss) {
         None => PurityPart::fine("the accept queue not seen"),

@@ -74,5 +74,5 @@ fn is_noisy(line: &TrialRecord) -> bool {
         .warnings
         .iter()
         .any(|warning| matches!(warning.kind, BusySibling | ForeignWork | Steal));
-    is_disturbed || line.verdict.limit == Limit::Noise
+    is_disturbed || line.limit() == Some(Limit::Noise)
 }

@@ -3,6 +3,7 @@
 
 use journal::TrialLine;
 use serde::Serialize;
+use trial::Verdict;
 
 use crate::label::trials;
 
@@ -41,7 +42,9 @@ pub fn quieter(lines: &mut Vec<&TrialLine>) -> Remeasured {
             !trial.place.again && trial.line.valid && is_of_pair
         };
         let Some(first) = lines.iter().copied().find(is_first) else { continue };
-        let is_quieter = second.line.verdict.disturbance() < first.line.verdict.disturbance();
+        let disturbance =
+            |of: &TrialLine| of.line.verdict.as_ref().map_or(0.0, Verdict::disturbance);
+        let is_quieter = disturbance(second) < disturbance(first);
         replaced += usize::from(is_quieter);
         let noisier = if is_quieter { first } else { *second };
         lines.retain(|trial| !std::ptr::eq(*trial, noisier));
@@ -59,15 +62,15 @@ mod tests {
     /// A study in which the third trial of a cell was made again, with this disturbance and rate.
     fn scene(steal: f64, foreign: f64, rate: f64) -> Scene {
         let mut scene = Scene::handshakes();
-        let evidence = &mut scene.trial(1, 2).verdict.evidence;
+        let evidence = &mut scene.trial(1, 2).verdict_mut().evidence;
         (evidence.steal, evidence.foreign) = (share(0.05), share(0.15));
         let name = &scene.study.cells[1].name;
         let is_it = |trial: &&TrialLine| trial.place.cell == *name && trial.place.round == 2;
         let mut second = scene.lines.iter().find(is_it).unwrap().clone();
         (second.place.again, second.place.order) = (true, 99);
-        let evidence = &mut second.line.verdict.evidence;
+        let evidence = &mut second.line.verdict_mut().evidence;
         (evidence.steal, evidence.foreign) = (share(steal), share(foreign));
-        second.line.rate_per_s = rate;
+        second.line.rate_per_s = Some(rate);
         scene.lines.push(second);
         scene
     }

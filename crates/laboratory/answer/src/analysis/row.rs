@@ -8,7 +8,7 @@ use load::Operation;
 use profile::Profile;
 use study::metric::words_of;
 use study::{Cell, Metric, Param, Study};
-use trial::{Limit, OFFERED_SERVED, TrialRecord};
+use trial::{Limit, OFFERED_SERVED, TrialRecord, Verdict};
 
 use super::remeasured::{Remeasured, quieter};
 use super::search::SearchPath;
@@ -119,7 +119,9 @@ fn of_trials(cell: &Cell, planned: usize, lines: &[&TrialLine]) -> MeasuredRow {
     let done = lines.iter().map(|trial| trial.place.round).collect::<BTreeSet<_>>().len();
     let mut limits = BTreeMap::new();
     for trial in &valid {
-        *limits.entry(trial.line.verdict.limit).or_default() += 1;
+        if let Some(limit) = trial.line.limit() {
+            *limits.entry(limit).or_default() += 1;
+        }
     }
     let received = |trial: &&TrialLine| {
         let receipt = &trial.line.receipt;
@@ -128,19 +130,18 @@ fn of_trials(cell: &Cell, planned: usize, lines: &[&TrialLine]) -> MeasuredRow {
     };
     let wakeups =
         |trial: &&TrialLine| trial.line.receipt.asked.wakeups.map(|wakeups| wakeups.to_string());
+    let counted_by = |trial: &&TrialLine| Some(trial.line.counted.as_ref()?.source.clone());
     let congestion = |trial: &&TrialLine| {
         trial.line.receipt.obtained.server_congestion.keys().cloned().collect::<Vec<_>>()
     };
     let is_served = |trial: &&TrialLine| {
-        let TrialRecord { verdict, .. } = &trial.line;
-        verdict.limit == Limit::OfferedLoad
-            || verdict.evidence.offered_served >= Some(OFFERED_SERVED)
+        let served = trial.line.evidence().and_then(|evidence| evidence.offered_served);
+        trial.line.limit() == Some(Limit::OfferedLoad) || served >= Some(OFFERED_SERVED)
     };
     let is_scheduled = cell.load.arrival.is_scheduled();
     let samples = Metric::of_cells().chain([Metric::TlsTax]).filter(|metric| metric.is_of(cell));
     let samples = samples.map(|metric| {
-        let sample = |trial: &&TrialLine| Some((trial.place.round, metric.value(&trial.line)?));
-        (metric, valid.iter().filter_map(sample).collect::<Vec<_>>())
+        (metric, valid.iter().flat_map(|trial| samples_of(trial, metric)).collect::<Vec<_>>())
     });
     MeasuredRow {
         case: cell.case.clone(),
@@ -151,11 +152,20 @@ fn of_trials(cell: &Cell, planned: usize, lines: &[&TrialLine]) -> MeasuredRow {
         served: is_scheduled.then(|| valid.iter().all(is_served)),
         received: valid.iter().filter_map(received).collect(),
         wakeups: valid.iter().filter_map(wakeups).collect(),
+        counted_by: valid.iter().filter_map(counted_by).collect(),
         congestion: valid.iter().flat_map(congestion).collect(),
         asked_congestion: cell.target.congestion.as_ref().map(ToString::to_string),
         samples: samples.filter(|(_, samples)| !samples.is_empty()).collect(),
         ..MeasuredRow::default()
     }
+}
+
+/// Its samples, by round. A trial of blocks is as many rounds.
+fn samples_of(trial: &TrialLine, metric: Metric) -> Vec<(u32, f64)> {
+    let samples = metric.samples(&trial.line);
+    let rounds = samples.len() as u32;
+    let round = |within: usize| trial.place.round.saturating_mul(rounds) + within as u32;
+    samples.into_iter().enumerate().map(|(within, sample)| (round(within), sample)).collect()
 }
 
 impl<'a> AnalysedRow<'a> {
@@ -285,7 +295,7 @@ impl AnalysedRow<'_> {
 
     /// Whether the client was the limit of some trial.
     pub(super) fn is_limited_by_client(&self) -> bool {
-        self.valid().any(|line| line.verdict.is_of_client())
+        self.valid().any(|line| line.verdict.as_ref().is_some_and(Verdict::is_of_client))
     }
 
     /// Whether the trials' rates differ so much that something other than the cell decided them.

@@ -43,6 +43,6 @@ fn bulk(metric: Metric, baseline: &str) -> Scene {
 
 fn limit(scene: &mut Scene, cell: usize, round: u32, limit: Limit) {
     let line = scene.trial(cell, round);
-    line.verdict.limit = limit;
-    line.verdict.evidence.client_busy = Some(0.99);
+    line.verdict_mut().limit = limit;
+    line.verdict_mut().evidence.client_busy = Some(0.99);
 }

@@ -53,7 +53,7 @@ mod tests {
         let figures = bars.flat_map(|bar| bar.figure.iter().chain(bar.ratio.as_deref()));
         let expected = figures.map(width).fold(0.0, f64::max);
         assert!(expected > 0.0299 && (widest(&scene) - expected).abs() < 1e-9, "{expected}");
-        scene.trial(1, 3).rate_per_s *= 2.0;
+        scene.trial(1, 3).scale_rate(2.0);
         scene.trial(1, 3).operations.completed *= 2;
         assert!(widest(&scene) > 0.9, "{}", widest(&scene));
     }

@@ -148,7 +148,7 @@ fn a_throughput_that_the_client_limited_is_not_the_servers() {
     let of = |metric| {
         let mut scene =
             scene(2.2, vec![claim(published(PublishedUnit::Ratio, 2.0, 2.4), metric, Some(CBC))]);
-        (0..3).for_each(|round| scene.trial(0, round).verdict.limit = Limit::ClientCpu);
+        (0..3).for_each(|round| scene.trial(0, round).verdict_mut().limit = Limit::ClientCpu);
         judged(&scene)
     };
     let limited = of(Metric::Goodput);
@@ -166,7 +166,7 @@ fn what_other_work_disturbed_decides_nothing() {
             Some(CBC),
         );
         let mut scene = scene(2.2, vec![claim]);
-        (0..disturbed).for_each(|round| scene.trial(1, round).verdict.limit = Limit::Noise);
+        (0..disturbed).for_each(|round| scene.trial(1, round).verdict_mut().limit = Limit::Noise);
         assert_eq!(judged(&scene).result, result, "{disturbed}");
     }
 }

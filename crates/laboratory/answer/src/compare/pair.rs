@@ -31,6 +31,9 @@ pub struct PairedRow {
     /// Why two figures have no ratio, in a clause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// Whether that is that instructions were counted by two sources: neither run is wrong then.
+    #[serde(skip)]
+    pub has_two_sources: bool,
     /// What the ratio says, decided with those of the same metric.
     #[serde(serialize_with = "or_not_compared")]
     pub verdict: Option<Decision>,
@@ -82,7 +85,8 @@ impl RunRow<'_> {
         let (cell, study) = (self.cell?, study?);
         let answers = study.answers.iter().filter(|rule| rule.case == cell.case);
         let are_of_bodies: Vec<bool> = answers.map(|rule| rule.metric.row().is_of_bodies).collect();
-        match are_of_bodies.is_empty() || are_of_bodies.contains(&true) {
+        let is_counted = cell.load.counter().is_some();
+        match is_counted || are_of_bodies.is_empty() || are_of_bodies.contains(&true) {
             true => Some(Metric::usual(cell)),
             false => Some(Metric::RatePerServerCpu),
         }
@@ -97,8 +101,9 @@ impl Match<'_> {
             [self.a, self.b].iter().all(|side| !side.row.samples(*metric).is_empty())
         };
         let own = self.a.usual(a).or_else(|| self.b.usual(b));
+        let counted = Some(Metric::InstructionsPerOperation).filter(has);
         let bodies = Some(Metric::GoodputPerServerCpu).filter(has);
-        own.or(bodies).unwrap_or(Metric::RatePerServerCpu)
+        own.or(counted).or(bodies).unwrap_or(Metric::RatePerServerCpu)
     }
 }
 
@@ -147,7 +152,9 @@ impl PairedRow {
             comparable(side_b, side_a, metric)?;
             RunRatio::of(&b.samples, &a.samples).map_err(|_| Why::Zero)
         });
-        let (ratio, why) = match ratio.transpose() {
+        let ratio = ratio.transpose();
+        let has_two_sources = matches!(ratio, Err(Why::CountedBy(_)));
+        let (ratio, why) = match ratio {
             Ok(ratio) => (ratio, None),
             Err(why) => (None, Some(why.in_words(["in B", "in A"]))),
         };
@@ -161,6 +168,7 @@ impl PairedRow {
             b,
             ratio,
             why,
+            has_two_sources,
             verdict: None,
             mark_a: side_a.mark_of(metric),
             mark_b: side_b.mark_of(metric),

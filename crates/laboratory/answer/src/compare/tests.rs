@@ -247,7 +247,7 @@ fn a_machine_of_which_no_quota_was_recorded_is_the_same() {
 fn marks_of_both_runs_are_kept() {
     let a = bulk(&[8e9, 4e9, 2e9]);
     let mut b = bulk(&[8e9, 4e9, 2e9]);
-    b.trial(0, 3).verdict.limit = Limit::ClientCpu;
+    b.trial(0, 3).verdict_mut().limit = Limit::ClientCpu;
     let pair = &compared(&a, &b).metrics[0].cells[0];
     assert_eq!((pair.mark_a, pair.mark_b), (None, Some(crate::Mark::ClientBound)));
 }
@@ -286,5 +286,38 @@ proptest! {
         prop_assert_eq!(sentence.contains(&format!("B above A in {above} (")), above > 0);
         let below = count(Decision::Sure(Direction::Below));
         prop_assert_eq!(sentence.contains(&format!("B below A in {below} (")), below > 0);
+    }
+}
+
+#[test]
+fn counts_of_instructions_are_compared_by_block_and_never_between_two_sources() {
+    let scene = |source, factor: f64| {
+        let mut scene = Scene::handshakes();
+        // One trial is enough: each of its blocks is a sample.
+        scene.study.trials = 1;
+        scene.lines.retain(|trial| trial.place.round == 0);
+        scene.count_instructions(source);
+        for counted in scene.lines.iter_mut().filter_map(|trial| trial.line.counted.as_mut()) {
+            counted.blocks.iter_mut().for_each(|block| *block *= factor);
+        }
+        scene
+    };
+    let old = scene("callgrind 3.19.0", 1.0);
+    let comparison = compared(&old, &scene("callgrind 3.19.0", 1.01));
+    let [metric] = &comparison.metrics[..] else { panic!("{comparison:?}") };
+    assert_eq!(metric.metric, Metric::InstructionsPerOperation);
+    for pair in &metric.cells {
+        assert_eq!(pair.verdict, Some(Decision::Sure(Direction::Above)), "{pair:?}");
+        let ratio = Estimate::from(pair.ratio.as_ref().unwrap());
+        assert!((ratio.median - 1.01).abs() < 1e-4, "{ratio:?}");
+    }
+    for other in ["callgrind 3.22.0", "perf instructions:u"] {
+        let comparison = compared(&old, &scene(other, 1.01));
+        let [metric] = &comparison.metrics[..] else { panic!("{comparison:?}") };
+        for pair in &metric.cells {
+            assert_eq!((pair.verdict, &pair.ratio), (None, &None), "{pair:?}");
+        }
+        let shown = format!("{:?}", metric.cells[0]);
+        assert!(shown.contains("not counted by the same source"), "{shown}");
     }
 }

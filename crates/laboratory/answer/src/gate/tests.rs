@@ -480,3 +480,27 @@ fn rows_that_may_not_be_divided_fail_a_gate_with_the_reason() {
     let comparison = compared(&a, &b);
     assert!(comparison.sentences()[0].contains(why), "{:?}", comparison.sentences());
 }
+
+#[test]
+fn one_percent_more_instructions_fail_a_gate_and_another_source_decides_nothing() {
+    let counted = |source, factor: f64| {
+        let mut scene = Scene::handshakes();
+        scene.study.trials = 1;
+        scene.keep(|_, round| round < 1);
+        scene.count_instructions(source);
+        for counted in scene.lines.iter_mut().filter_map(|trial| trial.line.counted.as_mut()) {
+            counted.blocks.iter_mut().for_each(|block| *block *= factor);
+        }
+        scene
+    };
+    let usual = counted("callgrind 3.19.0", 1.0);
+    for (other, expected) in [
+        (counted("callgrind 3.19.0", 1.0), Met),
+        (counted("callgrind 3.19.0", 1.004), Met),
+        (counted("callgrind 3.19.0", 1.01), NotMet),
+        (counted("callgrind 3.22.0", 1.0), Inconclusive),
+    ] {
+        let outcome = between(&usual, &other, &[], "regression<=0.5%").unwrap();
+        assert_eq!(outcome.result, expected, "{outcome:?}");
+    }
+}

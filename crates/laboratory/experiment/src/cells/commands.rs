@@ -43,11 +43,12 @@ pub fn commands(study: &Study, objects: &str, folder: &str) -> Vec<String> {
 /// All versions, suites and groups of the server's own choice, where it is to choose: what a cell
 /// wants, its client asks for.
 pub(super) fn settings(target: &Target, only: Only) -> Settings {
-    let Only { version, suite, group } = only;
+    let Only { version, suite, group, in_callgrind } = only;
     Settings {
         versions: version.map_or_else(|| vec![Version::Tls12, Version::Tls13], |only| vec![only]),
         suites: suite.into_iter().collect(),
         groups: group.into_iter().collect(),
+        in_callgrind,
         ..Settings::of(target.clone())
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use agent::{Clients, LocalServer, Refusal, RemoteHost, RunningServer};
 use cluster::Cluster;
 use cpus::CpuList;
-use load::{Engine, Files, Operation, Plan, Source, Url};
+use load::{Counter, Engine, Files, Operation, Plan, Source, Url};
 use peers::{Client, Peer, PeerError};
 use profile::Rules;
 use targets::{Host, Objects, ServerFacts, Settings, Target, TargetError};
@@ -377,6 +377,12 @@ impl Bench for ThisBench<'_> {
         if let (Some(objects), Some(files)) = (&self.objects, &trial.job.files) {
             objects.drop_cached(files).map_err(|error| error.to_string())?;
         }
+        if let Some(counter) = cell.load.counter() {
+            return match profile {
+                Some(_) => Err("instructions are counted here, not CPU time".to_owned()),
+                None => count(target, &trial, counter, (cell, interrupt, progress)),
+            };
+        }
         let before = target.counts()?;
         let machine = target.machine();
         let mut machine = machine.map_err(|error| target.cause(error))?;
@@ -416,6 +422,26 @@ impl Bench for ThisBench<'_> {
         }
         Ok(measured)
     }
+}
+
+/// A trial in which the server's instructions are counted.
+fn count(
+    target: &mut ThisTarget,
+    of: &Trial,
+    counter: Counter,
+    (cell, interrupt, progress): (&Cell, &AtomicBool, &mut dyn FnMut(Moment)),
+) -> Result<Measured, String> {
+    let before = target.counts()?;
+    let pid = target.pid().ok_or("the server's process is not known")?;
+    let meter = trial::instruction_meter(counter, pid);
+    let mut meter = meter.map_err(|error| target.cause(error.to_string()))?;
+    let counted = {
+        let mut reports = || Reports { server: target.report(cell, &before), ranks: None };
+        let mut hooks = Hooks { interrupt, progress, reports: &mut reports };
+        let start = |job, begins: &mut dyn FnMut()| Engine::start_after(job, interrupt, begins);
+        of.count(&mut meter, &mut hooks, start)
+    };
+    counted.map_err(|error| target.cause(error))
 }
 
 /// The TLS library of a server, where it lacks the group.

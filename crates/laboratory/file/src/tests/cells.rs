@@ -1,4 +1,4 @@
-use load::{Close, KeyExchangeMode, Mix, OneIn, Operation, Percent, Plan, Receive, Wakeups};
+use load::{Close, Count, KeyExchangeMode, Mix, OneIn, Operation, Percent, Plan, Receive, Wakeups};
 use study::testing::server;
 use targets::{IfMissing, Restart};
 use tls::{CertificateKey, Group, OrPlain, Version};
@@ -87,7 +87,7 @@ fn headers_are_written_as_one_or_as_a_list() {
     let headers = |value: &str| {
         let line = format!("header = {value}");
         let cell = parse(&with(&[&line, "count = 1000"], &[])).cells.remove(0);
-        assert_eq!(cell.load.count.map(u32::from), Some(1000));
+        assert_eq!(cell.load.count, Count::of(1000));
         cell.load.header.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     assert_eq!(headers("\"X-A: 1\""), ["X-A: 1"]);

@@ -43,7 +43,12 @@ fn a_swept_client_has_the_same_server_and_leaves_out_what_it_does_not_know() {
     assert_eq!(wrk.load.key_exchange, None);
     // wrk cannot be told a suite, so the server of all offers no other.
     let suite = Suite::parse("TLS_AES_128_GCM_SHA256").unwrap();
-    let only = Only { version: Some(Version::Tls13), suite: Some(suite), group: None };
+    let only = Only {
+        version: Some(Version::Tls13),
+        suite: Some(suite),
+        group: None,
+        in_callgrind: false,
+    };
     assert!(study.cells.iter().all(|cell| cell.only == only));
     assert_eq!(read_back(&study), study);
 }

@@ -39,6 +39,15 @@ fn answer(lines: &str) -> Row {
     (format!("[[answer]]\n{lines}"), refusal(&with(&[], &[head, lines])))
 }
 
+/// An answer at line 14 about a case whose instructions are counted.
+fn counted_answer(metric: &str) -> Row {
+    let answer = format!(
+        "[[answer]]\ncase = 'bulk'\nmetric = '{metric}'\ncompare = 'load.suite'\nbaseline = 'none'"
+    );
+    let head = "load.count = 'instructions'\nsweep.'load.suite' = ['none', 'AES128-SHA']";
+    (answer.clone(), refusal(&with(&[], &[head, &answer])))
+}
+
 /// An answer with all its keys, but for these lines.
 fn full_answer(case: &str, metric: &str, compare: &str, rest: &str) -> Row {
     answer(&format!("case = '{case}'\nmetric = '{metric}'\ncompare = '{compare}'\n{rest}"))
@@ -194,6 +203,26 @@ fn contradictions() {
         load("tls = 'none'\nsuite = 'TLS_AES_128_GCM_SHA256'"),
         load_and_case("tls = 'none'", "load.suite = 'TLS_AES_128_GCM_SHA256'"),
         load_and_case("tls = '1.2'", "load.suite = 'TLS_AES_128_GCM_SHA256'"),
+    ]);
+}
+
+#[test]
+fn what_cannot_be_counted() {
+    let counted = |keys: &str| case(&format!("load.count = 'instructions'\n{keys}"));
+    assert_golden!([
+        case("load.count = 'instruction'"),
+        counted("target.server = 'address'\ntarget.url = 'https://127.0.0.1:1/'"),
+        counted("target.server = 'tomcat'"),
+        counted("target.server = 'caddy'"),
+        counted("target.host = 'b'"),
+        counted("target.server = 'embedded'\ntarget.accelerator = 'model'"),
+        counted("load.client = 'wrk'"),
+        counted("load.arrival = 'uniform 5/s'"),
+        counted("load.warmup = '1s'"),
+        counted("load.requests-per-connection = 8"),
+        counted("load.resumption = '50%'\ntarget.tickets = true"),
+        counted_answer("rate"),
+        full_answer("bulk", "instructions-per-operation", "load.suite", "baseline = 'none'"),
     ]);
 }
 

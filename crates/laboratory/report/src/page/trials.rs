@@ -34,9 +34,9 @@ pub(super) fn groups(run: &Run<'_>) -> Vec<Value> {
 type TrialFigure = (&'static str, Quantity, fn(&TrialRecord) -> Option<f64>);
 
 const FIGURES: [TrialFigure; 7] = [
-    ("rate", Quantity::PerSecond, |line| Some(line.rate_per_s)),
+    ("rate", Quantity::PerSecond, |line| line.rate_per_s),
     ("goodput", Quantity::BitsPerSecond, |line| {
-        (line.goodput_bps > 0).then_some(line.goodput_bps as f64)
+        line.goodput_bps.filter(|bits| *bits > 0).map(|bits| bits as f64)
     }),
     ("server CPU", Quantity::Nanos, |line| line.cpu_ns.server.map(|ns| ns as f64)),
     ("client CPU", Quantity::Nanos, |line| line.cpu_ns.client.map(|ns| ns as f64)),
@@ -77,12 +77,12 @@ fn trial(TrialLine { place, line }: &TrialLine, figures: &[(TrialFigure, Unit)])
         is_valid => line.valid,
         state => state(place.role, line),
         figures => figures.iter().map(figure).collect::<Vec<_>>(),
-        limit => line.verdict.limit.to_string(),
+        limit => line.limit().map(|limit| limit.to_string()).unwrap_or_default(),
         receipt => line.receipt.rows(),
         mismatches => in_words(&line.receipt.mismatch),
         reason => line.reason(),
         remedy => line.remedy(),
-        evidence => shares_and_counts(&line.verdict.evidence),
+        evidence => line.evidence().map(shares_and_counts).unwrap_or_default(),
         warnings => in_words(&line.warnings),
         errors => errors(line),
         frequency => frequency(line),

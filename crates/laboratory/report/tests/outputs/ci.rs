@@ -149,6 +149,7 @@ fn pair(ratio: f64, verdict: Decision) -> PairedRow {
         b: Some(figure(&later)),
         ratio: Some(RunRatio::of(&later, &samples).unwrap()),
         why: None,
+        has_two_sources: false,
         verdict: Some(verdict),
         mark_a: None,
         mark_b: Some(answer::Mark::ClientBound),

@@ -100,7 +100,7 @@ impl Ceiling {
             Some((clock, quantile)) => {
                 self.at_quantile(clock(&outcome.latencies), clock(&outcome.under_way), quantile)
             }
-            None if self.watched == Watched::Errors => line.verdict.evidence.failed_share,
+            None if self.watched == Watched::Errors => line.evidence()?.failed_share,
             None => line.operations.arrivals.and_then(|arrivals| {
                 let misses = arrivals.deadline_misses? as f64;
                 let deadlines = arrivals.deadlines.filter(|deadlines| *deadlines > 0)?;

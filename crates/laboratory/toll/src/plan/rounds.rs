@@ -180,8 +180,10 @@ fn check<'a>(
         // An open loop asks for less than the server could do; what else keeps it from that is no check. Where
         // nothing that can be seen does, a few large objects were on their way at the window's ends.
         use Limit::{Noise, OfferedLoad, ServerCpu, Unknown};
-        if !matches!(line.verdict.limit, OfferedLoad | ServerCpu | Noise | Unknown) {
-            refused.get_or_insert(format!("{} limited a trial of it", line.verdict.limit));
+        if let Some(limit) = line.limit()
+            && !matches!(limit, OfferedLoad | ServerCpu | Noise | Unknown)
+        {
+            refused.get_or_insert(format!("{limit} limited a trial of it"));
         }
         ratios.push(ratio);
         shares.push(busy);
@@ -263,7 +265,7 @@ mod tests {
         line.line.connections_opened = Some(100);
         line.line.cpu_ns.server = Some(us * 1_000);
         line.line.window_ns = (us as f64 * 1e3 / busy) as u64;
-        line.line.verdict.limit = Limit::OfferedLoad;
+        line.line.verdict_mut().limit = Limit::OfferedLoad;
         line
     }
 
@@ -320,7 +322,7 @@ mod tests {
             by_cores.iter().map(move |(cores, over_one, limit)| {
                 let mut line = line(TRAFFIC, round, 800, (27_000.0 * over_one) as u64, 1.0);
                 line.place.params.set(full::CORES, &cores.to_string());
-                line.line.verdict.limit = *limit;
+                line.line.verdict_mut().limit = *limit;
                 line
             })
         };
@@ -366,7 +368,7 @@ mod tests {
         let dearer = plan(&lines(7, 1.3)).unwrap();
         assert!(!dearer.check.holds() && dearer.check.refused.is_none());
         let mut by_client = lines(7, 1.0);
-        by_client.iter_mut().for_each(|of| of.line.verdict.limit = Limit::ClientCpu);
+        by_client.iter_mut().for_each(|of| of.line.verdict_mut().limit = Limit::ClientCpu);
         let client = plan(&by_client).unwrap();
         assert!(!client.check.holds() && client.check.refused.is_some());
         support::assert_golden!([
@@ -381,10 +383,10 @@ mod tests {
         let cores = |steal: f64| {
             let mut lines = lines(1, 1.0);
             let first = lines.iter_mut().find(|of| of.place.case == FULL).unwrap();
-            first.line.verdict.evidence.steal = trial::testing::share(0.1);
+            first.line.verdict_mut().evidence.steal = trial::testing::share(0.1);
             let mut second = first.clone();
             second.place.again = true;
-            second.line.verdict.evidence.steal = trial::testing::share(steal);
+            second.line.verdict_mut().evidence.steal = trial::testing::share(steal);
             second.line.cpu_ns.server = second.line.cpu_ns.server.map(|ns| ns * 2);
             lines.push(second);
             plan(&lines).unwrap().plan.cores.median

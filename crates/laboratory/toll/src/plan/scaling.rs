@@ -36,13 +36,13 @@ pub(super) fn of(
     for TrialLine { place, line } in lines {
         let cores = place.params.get(full::CORES).and_then(Param::count);
         let cores = cores.and_then(|cores| u32::try_from(cores).ok()).unwrap_or(1);
-        match line.verdict.limit {
-            Limit::ServerCpu | Limit::Noise => {
+        match line.limit() {
+            Some(Limit::ServerCpu | Limit::Noise) => {
                 let beside = parts::beside(line, costs, traffic);
                 by_round.entry(place.round).or_default().extend(beside.map(|ratio| (cores, ratio)));
             }
             limit => {
-                limited.insert(cores, limit);
+                limited.extend(limit.map(|limit| (cores, limit)));
             }
         }
     }

@@ -14,8 +14,8 @@ pub(super) fn rates(line: &TrialRecord) -> Vec<Column> {
         let bits = line.bytes.body as f64 * 8.0;
         (line.operations.completed as f64 / seconds, bits / seconds)
     });
-    let (rates, goodputs): (Vec<f64>, Vec<f64>) =
-        std::iter::once((line.rate_per_s, line.goodput_bps as f64)).chain(per_core).unzip();
+    let measured = line.rate_per_s.zip(line.goodput_bps.map(|bits| bits as f64));
+    let (rates, goodputs): (Vec<f64>, Vec<f64>) = measured.into_iter().chain(per_core).unzip();
     let labels = ["measured", "per server core"].map(str::to_owned);
     let mut columns = vec![
         Column::words("rate", labels.into_iter().take(rates.len())),

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use load::Count;
 use trial::{Arrivals, LEAST_OPERATIONS, LittlesLaw, Receipt, TrialRecord};
 use units::{BitsPerSecond, Nanos, PerSecond, Quantity, thousands};
 
@@ -16,7 +17,10 @@ pub(super) fn rows(line: &TrialRecord) -> Vec<(&'static str, String)> {
 pub(super) fn window(line: &TrialRecord) -> String {
     let operations = &line.operations;
     let ended = operations.completed + line.failed();
-    let lacking = line.receipt.asked.count.map(|count| u64::from(count.get()));
+    let lacking = match line.receipt.asked.count {
+        Some(Count::Operations(count)) => Some(u64::from(count.get())),
+        _ => None,
+    };
     let lacking = lacking.filter(|count| ended < *count && !line.interrupted);
     format!(
         "{}{}: {} {}s completed{}{}",

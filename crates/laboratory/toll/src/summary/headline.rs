@@ -4,6 +4,8 @@ use load::Operation;
 use trial::TrialRecord;
 use units::{BitsPerSecond, PerSecond};
 
+use super::counted;
+
 /// What was measured and what limited it, or why it is no measurement; without its full stop.
 pub(super) fn of(line: &TrialRecord) -> String {
     if line.ended_in_warm_up() {
@@ -12,13 +14,16 @@ pub(super) fn of(line: &TrialRecord) -> String {
     if let Some(why) = line.why_invalid() {
         return format!("Not a valid measurement: {why}");
     }
+    if let Some(counted) = &line.counted {
+        return counted::headline(line, counted);
+    }
     let interrupted = if line.interrupted { "Interrupted: " } else { "" };
     format!("{interrupted}{}, limited by {}", figure(line), line.reason())
 }
 
 /// The rate and, where there are bodies, the goodput.
 fn figure(line: &TrialRecord) -> String {
-    let rate = PerSecond(line.rate_per_s).number();
+    let rate = PerSecond(line.rate_per_s.unwrap_or_default()).number();
     let rate = match line.receipt.asked.operation {
         Some(Operation::Handshakes) => match line.receipt.asked.resumption_percent {
             Some(1..) => format!("{rate} handshakes per second"),
@@ -39,7 +44,10 @@ fn figure(line: &TrialRecord) -> String {
     };
     match line.bytes.body {
         0 => rate,
-        _ => format!("{rate}, {} of goodput", BitsPerSecond(line.goodput_bps as f64)),
+        _ => format!(
+            "{rate}, {} of goodput",
+            BitsPerSecond(line.goodput_bps.unwrap_or_default() as f64)
+        ),
     }
 }
 

@@ -67,7 +67,7 @@ fn a_server_in_a_container_is_measured_and_what_passes_connections_on_to_it_is_n
     let output = load(address);
     let line: TrialRecord = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)));
-    assert!(line.valid && line.verdict.evidence.server_busy.is_some(), "{line:?}");
+    assert!(line.valid && line.evidence().unwrap().server_busy.is_some(), "{line:?}");
     assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
     let output = load(balance(&[address]));
     let error = text(&output.stderr);

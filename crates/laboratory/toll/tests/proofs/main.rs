@@ -3,6 +3,7 @@
 
 mod connection_memory;
 mod containers;
+mod counts;
 mod cross_check;
 mod crypto_mb;
 #[path = "../every_server/mod.rs"]

@@ -33,7 +33,7 @@ fn haproxy_is_measured_without_its_backend() {
     for line in &lines {
         let cpu = line.cpu_ns;
         assert!(cpu.server.unwrap() > 0 && cpu.backend.unwrap() > 0, "{cpu:?}");
-        assert!(line.verdict.evidence.backend_busy.is_some());
+        assert!(line.evidence().unwrap().backend_busy.is_some());
         let warned = line.warnings.iter().any(|warning| warning.kind == WarningKind::SharedBackend);
         assert_eq!(warned, CpuList::allowed().unwrap().len() < 3, "{:?}", line.warnings);
     }

@@ -64,7 +64,7 @@ fn each_program_makes_the_load_and_both_sides_are_accounted_for() {
         assert_eq!(code, Some(0), "{what}");
         assert!(line.operations.completed > 0 && line.operations.errors.is_empty(), "{what}");
         assert!(line.cpu_ns.server.unwrap() > 0 && line.cpu_ns.client.unwrap() > 0, "{what}");
-        assert!(line.verdict.evidence.client_busy.unwrap() > 0.0, "{what}");
+        assert!(line.evidence().unwrap().client_busy.unwrap() > 0.0, "{what}");
         let named = line.receipt.obtained.client.clone().unwrap();
         assert!(named.starts_with(&format!("{client} ")), "{what}");
         let warned = line.warnings.iter().any(|warning| warning.kind == WarningKind::PeerClient);

@@ -128,7 +128,7 @@ fn a_study_sweeps_how_many_requests_a_connection_carries() {
     for TrialLine { place, line } in valid {
         let requests = place.params["load.requests-per-connection"].to_string();
         let case = format!("{} {requests}", place.params["target.server"]);
-        let each = line.rate_per_s / line.connections_per_s.unwrap();
+        let each = line.rate_per_s.unwrap() / line.connections_per_s.unwrap();
         let expected = match requests.as_str() {
             "1" => 0.9..1.1,
             "8" => 6.0..10.0,

@@ -99,7 +99,7 @@ fn a_study_measures_every_cell_and_leaves_its_folder_and_nothing_else() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert_complete(&desk);
     for TrialLine { place, line } in lines(&desk).iter().filter(|trial| trial.line.valid) {
-        assert!(line.verdict.evidence.server_busy.is_some(), "{line:?}");
+        assert!(line.evidence().unwrap().server_busy.is_some(), "{line:?}");
         assert_eq!(line.receipt.mismatch, []);
         let obtained = &line.receipt.obtained;
         match place.params.get("load.suite") {

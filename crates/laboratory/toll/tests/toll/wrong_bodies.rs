@@ -31,9 +31,9 @@ fn a_load_with_one_of_them_is_not_valid() {
     let load = ["load", &url, "-c", "4", "-d", "300ms", "--warmup", "0s", "--json"];
     let ended = toll_output(&load);
     let line: TrialRecord = serde_json::from_slice(&ended.stdout).unwrap();
-    let evidence = &line.verdict.evidence;
+    let evidence = line.evidence().unwrap();
     assert_eq!(
-        (ended.status.code(), line.valid, line.verdict.limit),
+        (ended.status.code(), line.valid, line.limit().unwrap()),
         (Some(3), false, Limit::Errors)
     );
     // Not for the share of all operations.

@@ -1,8 +1,8 @@
 use super::*;
 use crate::receipt::Receipt;
 use load::{
-    ClientSignature, Close, Collected, EndedConnections, ErrorKind, Method, Plan, SessionsGiven,
-    Up, Verified,
+    ClientSignature, Close, Collected, Count, EndedConnections, ErrorKind, Method, Plan,
+    SessionsGiven, Up, Verified,
 };
 use std::num::NonZeroU32;
 use tls::{CertificateKey, Group, OrPlain, Suite, Version};
@@ -120,7 +120,7 @@ fn connections_that_end_as_planned_are_no_mismatch_and_others_are() {
     };
     assert_eq!(none(|_, _| {}), ["requests_per_connection"]);
     // A number of operations may be over before a connection is, as an interrupted load may.
-    assert!(none(|job, _| job.plan.count = NonZeroU32::new(5)).is_empty());
+    assert!(none(|job, _| job.plan.count = Count::of(5)).is_empty());
     assert!(none(|_, outcome| outcome.interrupted = true).is_empty());
     assert!(none(|_, outcome| outcome.ended.rests = 1).is_empty());
     // Each connection has its handshake, and one signature in K of these is verified.
@@ -456,7 +456,7 @@ fn a_closed_loop_of_which_only_a_part_is_up_is_a_mismatch() {
     // Where arrivals are scheduled, connections are opened as they are needed.
     assert_eq!(with(600_000_000, |job| job.plan.arrival = "uniform 10/s".parse().unwrap()), 0);
     // A load of a number of operations begins with no connection.
-    assert_eq!(with(600_000_000, |job| job.plan.count = NonZeroU32::new(10_000)), 0);
+    assert_eq!(with(600_000_000, |job| job.plan.count = Count::of(10000)), 0);
 }
 
 #[test]

@@ -350,12 +350,12 @@ fn everything_is_read_over_the_loads_window() {
     );
     assert!(line.valid && !line.interrupted);
     assert_eq!((line.window_ns, line.started_unix_ms), (600_000_000, 1_200));
-    assert_eq!((line.rate_per_s, line.goodput_bps), (1000.0, 8 * 1000 * (1 << 20)));
+    assert_eq!((line.rate_per_s, line.goodput_bps), (Some(1000.0), Some(8 * 1000 * (1 << 20))));
     assert_eq!((line.cpu_ns.server, line.cpu_ns.client), (Some(594_000_000), Some(60_000_000)));
     // A byte per ns, from the window's start to its end.
     assert_eq!(line.memory.map(|memory| memory.bytes), Some(600_000_000));
     assert_eq!(line.memory_bandwidth(), Some(1e9));
-    assert_eq!(line.verdict.limit, Limit::ServerCpu);
+    assert_eq!(line.limit(), Some(Limit::ServerCpu));
     // CPU 2 is neither the server's nor the client's: it has one step.
     let cpus: Vec<usize> = line.cpu_share.iter().map(|core| core.cpu).collect();
     let steps: Vec<usize> = line.cpu_share.iter().map(|core| core.user.len()).collect();
@@ -400,7 +400,7 @@ fn a_server_elsewhere_is_read_by_the_clock_of_its_machine() {
     assert_eq!((line.cpu_ns.server, line.cpu_ns.client), (Some(594_000_000), Some(60_000_000)));
     assert_eq!(line.memory.map(|memory| memory.bytes), Some(600_000_000));
     // CPU 0 is the server's there, and another one here.
-    assert_eq!(line.verdict.evidence.server_cpus_idle.unwrap().share, 0.6);
+    assert_eq!(line.evidence().unwrap().server_cpus_idle.unwrap().share, 0.6);
     let cpus = |of: &[crate::CoreSeries]| -> Vec<(usize, f64, usize)> {
         of.iter().map(|core| (core.cpu, core.user[0], core.user.len())).collect()
     };
@@ -412,7 +412,7 @@ fn a_server_elsewhere_is_read_by_the_clock_of_its_machine() {
 fn the_busiest_programs_are_named_where_others_disturb_the_trial() {
     let (line, _) = run(&Trouble::default());
     // The client's CPU is 99% busy, and the client uses a tenth of it.
-    assert!(line.verdict.is_disturbed(), "{:?}", line.verdict);
+    assert!(line.is_disturbed(), "{:?}", line.verdict);
     let programs: Vec<(&str, u64)> =
         line.programs.iter().map(|of| (of.name.as_str(), of.cpu_ns / 1_000_000)).collect();
     assert_eq!(programs, [("rustc", 400), ("cc1", 300), ("ld", 200)]);
@@ -420,7 +420,7 @@ fn the_busiest_programs_are_named_where_others_disturb_the_trial() {
     assert!(warning.is_some(), "{:?}", line.warnings);
     // Where what others used is not known, nobody is blamed.
     let (line, _) = run(&Trouble { has_no_series: true, ..Trouble::default() });
-    assert!(!line.verdict.is_disturbed() && line.programs.is_empty());
+    assert!(!line.is_disturbed() && line.programs.is_empty());
 }
 
 fn millis(ms: u64) -> Nanos {
@@ -436,7 +436,7 @@ fn a_load_that_shrinks_is_waited_for_and_not_counted() {
     };
     assert_eq!((at(&stage, "read"), at(&stage, "stop")), (Some(800), Some(1800)));
     assert!(line.valid && !line.interrupted);
-    assert_eq!((line.window_ns, line.rate_per_s), (600_000_000, 1000.0));
+    assert_eq!((line.window_ns, line.rate_per_s), (600_000_000, Some(1000.0)));
     assert_eq!(line.cpu_ns.server, Some(594_000_000));
     // An interrupt of the window ends the load with it, one of the ramp the ramp.
     let (line, stage) = run(&Trouble { ramp, interrupt_at: Some(500), ..Trouble::default() });
@@ -451,7 +451,7 @@ fn an_interrupt_keeps_what_was_measured() {
     let (line, stage) = run(&Trouble { interrupt_at: Some(500), ..Trouble::default() });
     assert!(stage.log.borrow().contains(&(500, "stop")));
     assert!(line.interrupted && line.valid);
-    assert_eq!((line.window_ns, line.rate_per_s), (300_000_000, 1000.0));
+    assert_eq!((line.window_ns, line.rate_per_s), (300_000_000, Some(1000.0)));
     assert_eq!(line.cpu_ns.server, Some(297_000_000));
 }
 
@@ -459,7 +459,7 @@ fn an_interrupt_keeps_what_was_measured() {
 fn an_interrupt_in_the_warm_up_measured_nothing() {
     let (line, _) = run(&Trouble { interrupt_at: Some(100), ..Trouble::default() });
     assert!(!line.valid);
-    assert_eq!((line.operations.completed, line.rate_per_s), (0, 0.0));
+    assert_eq!((line.operations.completed, line.rate_per_s), (0, Some(0.0)));
     // A journal line of numbers, not of NaN.
     assert_eq!(
         serde_json::from_str::<TrialRecord>(&serde_json::to_string(&line).unwrap()).unwrap(),
@@ -515,7 +515,7 @@ fn two_ranks() -> Reports {
 #[test]
 fn what_a_rank_saw_is_in_verdict_and_warnings() {
     let (line, _) = run(&Trouble { reports: Some(two_ranks), ..Trouble::default() });
-    assert!(line.valid && line.verdict.is_disturbed(), "{line:?}");
+    assert!(line.valid && line.is_disturbed(), "{line:?}");
     assert_eq!((line.cpu_ns.client, line.ranks.len()), (Some(2_000), 2));
     let warned = |kind| line.warnings.iter().any(|warning| warning.kind == kind);
     assert!(warned(WarningKind::Steal), "{:?}", line.warnings);
@@ -560,8 +560,8 @@ fn an_interrupt_counts_as_one_though_the_load_failed_over_it() {
 fn a_server_whose_processes_change_has_no_known_cpu_time() {
     let server_change = Some(ProcessesChanged { before: 1, after: 5, began: None, used: None });
     let (line, _) = run(&Trouble { server_change, ..Trouble::default() });
-    assert_eq!((line.cpu_ns.server, line.verdict.evidence.server_busy), (None, None));
-    assert_eq!(line.verdict.limit, Limit::Unknown);
+    assert_eq!((line.cpu_ns.server, line.evidence().unwrap().server_busy), (None, None));
+    assert_eq!(line.limit(), Some(Limit::Unknown));
     assert!(line.valid && line.warnings[0].kind == WarningKind::ProcessesChanged);
 }
 
@@ -583,7 +583,7 @@ fn a_module_that_the_first_connection_loads_had_taken_over_none() {
 fn an_unreadable_cpu_by_core_is_reported() {
     let (line, _) = run(&Trouble { has_no_series: true, ..Trouble::default() });
     assert!(line.valid && line.cpu_share.is_empty());
-    assert_eq!(line.verdict.evidence.foreign, None);
+    assert_eq!(line.evidence().unwrap().foreign, None);
     assert_eq!(line.warnings[0].kind, WarningKind::CoresUnknown);
 }
 

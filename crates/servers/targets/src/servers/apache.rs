@@ -39,6 +39,13 @@ impl Program for Apache {
     }
 
     fn check(&self, settings: &Settings) -> Result<(), TargetError> {
+        if settings.in_callgrind && rustix::process::geteuid().is_root() {
+            return Err(TargetError::NotCounted(
+                "apache does not serve as root, and callgrind takes no commands of root to another user's \
+                 process; run toll as another user than root"
+                    .to_owned(),
+            ));
+        }
         // A connection and a file for each.
         let needed = 2 * connections_of_a_worker(settings) + SPARE;
         match rustix::process::getrlimit(Resource::Nofile).current {

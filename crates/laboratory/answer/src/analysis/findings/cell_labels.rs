@@ -27,9 +27,10 @@ pub(super) fn found(cell: &CellSummary) -> String {
     }
 }
 
-/// How long the valid trials were: `in windows of 320 ms`.
+/// How long the valid trials were: `in windows of 320 ms`; empty where their time is no figure.
 pub(super) fn windows<'a>(lines: impl IntoIterator<Item = &'a TrialLine>) -> String {
-    let valid = lines.into_iter().filter(|trial| trial.line.valid);
+    let is_timed = |trial: &&TrialLine| trial.line.valid && trial.line.counted.is_none();
+    let valid = lines.into_iter().filter(is_timed);
     let mut windows: Vec<f64> = valid.map(|trial| trial.line.window_ns as f64).collect();
     windows.sort_by(f64::total_cmp);
     let (Some(least), Some(most)) = (windows.first(), windows.last()) else { return String::new() };

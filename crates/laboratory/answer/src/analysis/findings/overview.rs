@@ -39,13 +39,16 @@ fn figures(cells: &[&CellSummary], case: &str, answers: &[Answer]) -> Vec<Figure
         metrics.iter().any(|metric| {
             let metric =
                 if *metric == Metric::TlsTax { Metric::GoodputPerServerCpu } else { *metric };
-            columns[..4].iter().any(|column| column.metric == metric)
+            columns.iter().any(|column| column.metric == metric)
         })
     };
     let has_bodies = cells.iter().any(|cell| {
         cell.operation != Operation::Session && cell.figures.get(Metric::Goodput).is_some()
     });
+    let is_counted =
+        cells.iter().any(|cell| cell.figures.get(Metric::InstructionsPerOperation).is_some());
     let mut columns = match (is_of(&OF_BODIES), is_of(&OF_OPERATIONS)) {
+        _ if is_counted => OF_INSTRUCTIONS.to_vec(),
         (true, true) => [&OF_BODIES[..], &OF_OPERATIONS[..]].concat(),
         (true, false) => OF_BODIES.to_vec(),
         (false, true) => OF_OPERATIONS.to_vec(),
@@ -104,6 +107,12 @@ const OF_BODIES: [Figures; 4] = [
     Figures::of("one core", Metric::GoodputPerServerCpu, 0, Some(1)),
     Figures::of("server CPU", Metric::ServerCpuPerGigabyte, 2, None),
     Figures::of("client CPU", Metric::ClientCpuPerGigabyte, 4, None),
+];
+
+/// The only ones of cells whose instructions were counted.
+const OF_INSTRUCTIONS: [Figures; 2] = [
+    Figures::of("instructions per operation", Metric::InstructionsPerOperation, 0, Some(9)),
+    Figures::of("per KiB", Metric::InstructionsPerKib, 0, Some(9)),
 ];
 
 const LATENCIES: [Figures; 2] =

@@ -107,7 +107,7 @@ fn lone_and_busy(metric: Metric) -> Scene {
     for (cell, rate) in [(0, 4_100.0), (1, 3_000.0), (2, 900.0)] {
         scene.measure(cell, rate, &EIGHT);
         for round in 0..8 {
-            scene.trial(cell, round).verdict.evidence.server_busy = Some(0.5);
+            scene.trial(cell, round).verdict_mut().evidence.server_busy = Some(0.5);
             let later = if cell == 0 { 0 } else { 150_000 };
             scene.trial(cell, round).latency_ns.p50 = Some(400_000 + later);
         }
@@ -129,7 +129,7 @@ fn what_was_used_of_the_models_rate_is_beside_it() {
     scene.study.answers[0].show = [study::Show::DeviceUse].into();
     assert!(scene.first().derived.is_empty());
     for round in 0..8 {
-        scene.trial(3, round).verdict.evidence.accelerator_busy = Some(0.095);
+        scene.trial(3, round).verdict_mut().evidence.accelerator_busy = Some(0.095);
     }
     let answer = scene.first();
     let [(with, used)] = answer.following("40,000 RSA-2048 operations/s")[..] else { panic!() };

@@ -70,7 +70,7 @@ fn a_disagreement_is_reported() {
 fn a_client_that_was_the_limit_checks_nothing_and_the_report_says_so() {
     let mut scene = scene(0.5, 1.1);
     for round in 0..5 {
-        scene.trial(1, round).verdict.limit = Limit::ClientCpu;
+        scene.trial(1, round).verdict_mut().limit = Limit::ClientCpu;
     }
     let found = check(&scene);
     assert_eq!(found.agreement, Agreement::NotComparable);
@@ -81,16 +81,16 @@ fn a_client_that_was_the_limit_checks_nothing_and_the_report_says_so() {
 
     // One trial is enough, and toll's own client is no exception.
     let mut scene = self::scene(1.0, 1.0);
-    scene.trial(0, 3).verdict.limit = Limit::ClientCpu;
+    scene.trial(0, 3).verdict_mut().limit = Limit::ClientCpu;
     assert_eq!(check(&scene).agreement, Agreement::NotComparable);
 }
 
 #[test]
 fn a_limit_that_is_not_known_is_not_the_servers() {
     let mut scene = scene(1.0, 1.0);
-    (0..4).for_each(|round| scene.trial(0, round).verdict.limit = Limit::Unknown);
+    (0..4).for_each(|round| scene.trial(0, round).verdict_mut().limit = Limit::Unknown);
     assert_eq!(check(&scene).agreement, Agreement::NotComparable);
-    scene.trial(0, 0).verdict.limit = Limit::ServerCpu;
+    scene.trial(0, 0).verdict_mut().limit = Limit::ServerCpu;
     assert_eq!(check(&scene).agreement, Agreement::Agrees, "three of seven are noise");
 }
 
@@ -98,7 +98,7 @@ fn a_limit_that_is_not_known_is_not_the_servers() {
 fn an_undecided_interval_is_no_agreement() {
     let mut wide = scene(1.0, 1.0);
     for (round, factor) in [(0, 0.8), (1, 0.8), (2, 1.2), (3, 1.2)] {
-        wide.trial(1, round).rate_per_s *= factor;
+        wide.trial(1, round).scale_rate(factor);
     }
     let found = check(&wide);
     assert_eq!(found.agreement, Agreement::Undecided);

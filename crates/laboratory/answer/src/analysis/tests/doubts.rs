@@ -140,10 +140,10 @@ fn servers_under_different_congestion_controls_are_not_compared() {
 fn rates_that_differ_widely_are_marked() {
     let mut scene = Scene::handshakes();
     let usual = scene.trial(1, 3).rate_per_s;
-    scene.trial(1, 3).rate_per_s = usual * 0.7;
+    scene.trial(1, 3).rate_per_s = usual.map(|rate| rate * 0.7);
     let cells = scene.analysis().cells;
     assert_eq!((cells[0].mark, cells[1].mark), (None, Some(Mark::Spread)));
-    scene.trial(1, 3).rate_per_s = usual * 0.9;
+    scene.trial(1, 3).rate_per_s = usual.map(|rate| rate * 0.9);
     assert_eq!(scene.analysis().cells[1].mark, None);
 }
 
@@ -204,8 +204,8 @@ fn an_invalid_trial_drops_out_and_is_listed() {
     let mut scene = Scene::handshakes();
     scene.fail(1, 1);
     // Neither counts its limit nor its rate.
-    scene.trial(1, 1).verdict.limit = Limit::ClientCpu;
-    scene.trial(1, 1).rate_per_s = 1e9;
+    scene.trial(1, 1).verdict_mut().limit = Limit::ClientCpu;
+    scene.trial(1, 1).rate_per_s = Some(1e9);
     let analysis = scene.analysis();
     let [_, cell] = analysis.cells.as_slice() else { panic!() };
     assert_eq!(cell.trials, TrialCounts { planned: 7, done: 7, valid: 6 });

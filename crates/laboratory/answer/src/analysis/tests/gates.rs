@@ -74,7 +74,7 @@ fn every_metric_can_be_gated() {
         scene.study.answers[0].metric = metric;
         scene.study.answers[0].gates = vec!["ratio > 0.001".parse().unwrap()];
         for line in scene.lines.iter_mut().map(|trial| &mut trial.line) {
-            let evidence = &mut line.verdict.evidence;
+            let evidence = &mut line.verdict_mut().evidence;
             (evidence.server_busy, evidence.client_busy) = (Some(1.0), Some(0.5));
             line.latency_ns.mean = Some(1_500);
             line.traffic = Some(trial::Traffic {
@@ -109,6 +109,9 @@ fn every_metric_can_be_gated() {
                 judged: true,
                 cause: None,
             });
+        }
+        if metric.is_of_instructions() {
+            scene.count_instructions("callgrind 3.19.0");
         }
         assert_eq!(judged(&scene).0, Met, "{metric}");
     }

@@ -29,7 +29,7 @@ fn video(metric: Metric) -> Scene {
             line.cpu_ns.server = Some((cpus * factor * 1e9) as u64);
             (line.core_hz.before, line.core_hz.after) = (Some(1_900_000_000), Some(2_100_000_000));
             line.receipt.obtained.pace_bps = Some(1_000_000_000);
-            line.verdict.limit = Limit::OfferedLoad;
+            line.verdict_mut().limit = Limit::OfferedLoad;
         }
     }
     scene
@@ -70,7 +70,7 @@ fn a_mode_that_fell_behind_is_named_and_not_compared() {
     // The load was served, but the client was so busy that its costs may be others.
     let mut slow = video(Metric::ServerCpus);
     limit(&mut slow, 1, 2, Limit::ClientCpu);
-    slow.trial(1, 2).verdict.evidence.offered_served = Some(1.01);
+    slow.trial(1, 2).verdict_mut().evidence.offered_served = Some(1.01);
     let caveats = all_caveats(&slow.first());
     let said = "all that was asked for was served, but was not the limit in 1 of 7 trials (the client's CPU";
     assert!(caveats.contains(said), "{caveats}");

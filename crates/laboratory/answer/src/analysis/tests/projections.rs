@@ -196,7 +196,7 @@ fn from_one_core_only_a_straight_line_follows() {
 fn noise_is_no_cap_and_makes_a_core_look_worse_than_it_is() {
     let mut scene = of_cores(&["1", "2"], |cores| cores);
     for (cell, round) in (0..4).flat_map(|cell| (0..8).map(move |round| (cell, round))) {
-        scene.trial(cell, round).verdict.limit = Limit::Noise;
+        scene.trial(cell, round).verdict_mut().limit = Limit::Noise;
     }
     let analysis = projected(&mut scene);
     let gcm = &analysis.projections[1];
@@ -236,8 +236,8 @@ fn rounds_that_follow_no_law_are_counted_with_their_reasons() {
     use WhyLeftOut::{Misfit, NotPositive, TooFewCores};
     let mut scene = of_cores(&["1", "2", "4", "8"], |n| n / (1.0 + 0.05 * (n - 1.0)));
     // Eight cores with GCM: slow in one round, idle in another, not valid in a third.
-    scene.trial(7, 1).goodput_bps /= 2;
-    scene.trial(7, 2).goodput_bps = 0;
+    scene.trial(7, 1).goodput_bps = scene.trial(7, 1).goodput_bps.map(|bits| bits / 2);
+    scene.trial(7, 2).goodput_bps = Some(0);
     scene.fail(7, 3);
     let gcm = projected(&mut scene).projections.remove(1);
     assert_eq!(gcm.left_out.0, [(Misfit, 1), (NotPositive, 1), (TooFewCores, 1)].into());
@@ -252,7 +252,7 @@ fn a_roof_fits_no_law_and_ends_the_straight_line() {
     let mut scene = of_cores(&["1", "2", "4", "8"], |n| n.min(2.0));
     for index in 4..scene.study.cells.len() {
         for round in 0..8 {
-            scene.trial(index, round).verdict.limit = Limit::Unknown;
+            scene.trial(index, round).verdict_mut().limit = Limit::Unknown;
         }
     }
     let analysis = projected(&mut scene);
@@ -270,7 +270,7 @@ fn cores_that_disturb_each_other_are_less_efficient_and_a_busy_client_proves_not
     let mut scene = of_cores(&["1", "2", "4"], |n| n / (1.0 + 0.05 * (n - 1.0)));
     let of_four = 5;
     for round in 0..8 {
-        scene.trial(of_four, round).verdict.limit = Limit::ClientCpu;
+        scene.trial(of_four, round).verdict_mut().limit = Limit::ClientCpu;
     }
     let rule = &mut scene.study.answers[0];
     (rule.along, rule.show) = (Some(CORES.to_owned()), [study::Show::Projection].into());

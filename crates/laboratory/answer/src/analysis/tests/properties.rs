@@ -21,12 +21,12 @@ fn changed(mut scene: Scene, changes: &[(u8, u64)]) -> Scene {
             1 => line.valid = false,
             2 => line.cpu_ns.server = None,
             3 => line.cpu_ns.server = Some(*value),
-            4 => (line.rate_per_s, line.operations.completed, line.bytes.body) = (0.0, 0, 0),
+            4 => (line.rate_per_s, line.operations.completed, line.bytes.body) = (Some(0.0), 0, 0),
             5 => {
-                (line.rate_per_s, line.goodput_bps) = (*value as f64 * 1e289, *value);
+                (line.rate_per_s, line.goodput_bps) = (Some(*value as f64 * 1e289), Some(*value));
                 (line.operations.completed, line.bytes.body) = (*value, *value);
             }
-            6 => line.verdict.limit = Limit::ClientCpu,
+            6 => line.verdict_mut().limit = Limit::ClientCpu,
             _ => {}
         }
         true
@@ -102,7 +102,7 @@ proptest! {
         let mut faster = scene.clone();
         for TrialLine { line, .. } in &mut faster.lines {
             line.bytes.body <<= power;
-            line.goodput_bps <<= power;
+            line.goodput_bps = line.goodput_bps.map(|bits| bits << power);
         }
         let (before, after): (Analysis, Analysis) = (scene.analysis(), faster.analysis());
         for (before, after) in before.answers[0].bars.iter().zip(&after.answers[0].bars) {

@@ -12,7 +12,7 @@ fn pure() -> Scene {
     for trial in &mut scene.lines {
         let line = &mut trial.line;
         line.receipt.obtained.connections = Some(64);
-        let evidence = &mut line.verdict.evidence;
+        let evidence = &mut line.verdict_mut().evidence;
         evidence.server_descriptors = Some(0.0034);
         (evidence.accept_queue_drops, evidence.connects_repeated) = (Some(0), Some(0));
         evidence.accept_queue_loss = Some(0.0);
@@ -36,8 +36,8 @@ fn handshakes_are_proven_by_receipts_and_evidence() {
          lost in the accept queue."
     );
     let few = purity(|line| {
-        line.verdict.evidence.accept_queue_drops = Some(3);
-        line.verdict.evidence.accept_queue_loss = Some(0.012);
+        line.verdict_mut().evidence.accept_queue_drops = Some(3);
+        line.verdict_mut().evidence.accept_queue_loss = Some(0.012);
     });
     assert!(
         few.starts_with("These were handshakes: ")
@@ -87,21 +87,21 @@ fn what_is_not_as_it_should_be_is_named_with_what_it_means() {
             "no request on any and 2 kept open by the server after it (the client waited",
         ),
         (
-            |line| line.verdict.evidence.server_descriptors = Some(1.0),
+            |line| line.verdict_mut().evidence.server_descriptors = Some(1.0),
             "all of the server's descriptors used (the figure is what descriptors allow",
         ),
         (
-            |line| line.verdict.evidence.descriptors_lacking = 1_000,
+            |line| line.verdict_mut().evidence.descriptors_lacking = 1_000,
             "no descriptor of the client's for 1,000 connections (the figure is what descriptors",
         ),
         (
-            |line| line.verdict.evidence.ports_lacking = 1_000,
+            |line| line.verdict_mut().evidence.ports_lacking = 1_000,
             "no port for 1,000 connections (the figure is what ports allow",
         ),
         (
             |line| {
-                line.verdict.evidence.accept_queue_drops = Some(30);
-                line.verdict.evidence.accept_queue_loss = Some(0.3);
+                line.verdict_mut().evidence.accept_queue_drops = Some(30);
+                line.verdict_mut().evidence.accept_queue_loss = Some(0.3);
             },
             "30 connections lost in the accept queue, at most 30.0% of their time in a trial (they \
              wait a second each",

@@ -32,7 +32,7 @@ pub(super) fn users(metric: Metric) -> Scene {
         let page = if users == 100.0 { 1.05 * page } else { page };
         let per_second = (users / (page + 3e6)).min(1.0 / page) * 1e9;
         line.operations.completed = per_second.round() as u64;
-        line.rate_per_s = per_second;
+        line.rate_per_s = Some(per_second);
         line.cpu_ns.server = Some((page * line.operations.completed as f64) as u64);
         line.latency_ns.mean = Some((users / per_second * 1e9 - 3e6) as u64);
         line.littles_law = serde_json::from_value(serde_json::json!({

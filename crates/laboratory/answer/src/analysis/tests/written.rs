@@ -150,7 +150,7 @@ fn a_rate_that_the_client_limited_is_marked() {
     written(&mut scene, KEY, [ECDSA, RSA], text);
     assert!(headline(&scene).sentence.ends_with("/s."));
     for round in 0..7 {
-        scene.trial(1, round).verdict.limit = trial::Limit::ClientCpu;
+        scene.trial(1, round).verdict_mut().limit = trial::Limit::ClientCpu;
     }
     assert!(headline(&scene).sentence.contains("was the limit"));
 }

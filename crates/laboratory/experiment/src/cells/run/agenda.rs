@@ -140,7 +140,7 @@ impl<'a> Agenda<'a> {
                 if line.valid {
                     progress.done.insert((place.round, load));
                 }
-                if line.valid && line.verdict.is_disturbed() {
+                if line.valid && line.is_disturbed() {
                     progress.disturbed.insert((place.round, load));
                 }
             }

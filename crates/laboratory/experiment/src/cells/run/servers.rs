@@ -232,11 +232,12 @@ fn settings_in_words(target: &Target, offered: Only) -> String {
     let program = target.program.file().map(|path| format!(", program {}", path.display()));
     let java = target.server.uses("crypto");
     format!(
-        "{} certificate, CPU {}{}{}{}{}{}{}{}{}{}{}{}{}{}",
+        "{} certificate, CPU {}{}{}{}{}{}{}{}{}{}{}{}{}{}{}",
         target.certificate_key,
         target.cpus,
         target.host.as_ref().map(|host| format!(" of {host}")).unwrap_or_default(),
         on(target.library != Default::default(), &target.library.to_string()),
+        on(offered.in_callgrind, "in callgrind"),
         on(java, &format!("crypto {}, AES {}", target.crypto, target.aes)),
         on(target.send != Default::default(), target.send.words()),
         on(target.directives != Default::default(), &format!("directives {}", target.directives)),

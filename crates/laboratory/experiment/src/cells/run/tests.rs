@@ -213,7 +213,7 @@ impl Bench for Stage {
             line.operations.completed = 100;
         }
         let mut line = line.with_rates();
-        line.verdict.evidence.steal =
+        line.verdict_mut().evidence.steal =
             trial::testing::share(0.2).filter(|_| self.disturbed_in.contains(&number));
         if self.interrupted_in == Some(number) {
             interrupt.store(true, Relaxed);

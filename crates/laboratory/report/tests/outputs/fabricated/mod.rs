@@ -337,7 +337,7 @@ fn cell(spec: &Spec, lines: &[TrialLine]) -> CellSummary {
     let valid: Vec<&TrialRecord> = all.iter().copied().filter(|line| line.valid).collect();
     let mut limits = BTreeMap::new();
     for line in &valid {
-        *limits.entry(line.verdict.limit).or_insert(0) += 1;
+        *limits.entry(line.limit().unwrap()).or_insert(0) += 1;
     }
     let mark = match () {
         () if valid.is_empty() => Some(Mark::NotMeasured),

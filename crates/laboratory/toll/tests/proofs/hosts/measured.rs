@@ -41,7 +41,7 @@ fn a_server_elsewhere_is_measured_as_one_here() {
         assert_eq!(asked.host.as_deref(), Some(HOST));
         assert!(asked.url.as_ref().unwrap().starts_with(&format!("https://{SERVER}:")));
         assert!(line.cpu_ns.server > Some(0) && line.core_hz.after > Some(0), "{line:?}");
-        let evidence = &line.verdict.evidence;
+        let evidence = line.evidence().unwrap();
         assert!(evidence.server_busy.is_some() && evidence.server_descriptors.is_some());
         assert!(evidence.listen_drops.is_some() && evidence.server_cpus_idle.is_some());
         let network = evidence.network.as_ref().unwrap();
@@ -80,7 +80,8 @@ fn a_full_link_of_the_servers_machine_is_the_limit() {
     scene.write(&study.replace("connections = 4", "connections = 16"));
     let output = scene.run(&[]).output().unwrap();
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
-    let verdict = &scene.lines()[0].line.verdict;
+    let lines = scene.lines();
+    let verdict = lines[0].line.verdict.as_ref().unwrap();
     assert_eq!(verdict.limit, Limit::Network, "{verdict:?}");
     let network = verdict.evidence.network.as_ref().unwrap();
     assert_eq!(network.interface, "server:server0");

@@ -145,7 +145,7 @@ fn a_quota_of_a_control_group_of_version_2_is_seen(parts: &Parts) {
     let quota = line.receipt.obtained.server_quota.as_ref().unwrap();
     assert_eq!((quota.cpus, quota.group.as_str()), (0.5, "/cgroup/half"));
     assert!(quota.throttled_periods > 0 && quota.throttled_ns > 0, "{quota:?}");
-    assert_eq!(line.verdict.limit, Limit::CpuQuota, "{:?}", line.verdict);
+    assert_eq!(line.limit().unwrap(), Limit::CpuQuota, "{:?}", line.verdict);
 }
 
 fn servers_send_by_the_kernel(parts: &Parts) {

@@ -96,7 +96,7 @@ fn a_full_link_from_the_server_to_the_ranks_is_the_limit() {
     std::fs::write(desk.study(), study).unwrap();
     let output = measure(&bridge, &desk);
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
-    let verdict = trials(&desk).remove(0).line.verdict;
+    let verdict = trials(&desk).remove(0).line.verdict.unwrap();
     assert_eq!(verdict.limit, Limit::Network, "{verdict:?}");
     let network = verdict.evidence.network.unwrap();
     assert_eq!(network.interface, "server:eth0");

@@ -228,12 +228,12 @@ fn a_rank_beside_busy_loops_waits_for_its_cpu_and_is_named() {
     let output = bridge.run(&desk, &["--json"]).output().unwrap();
     let line = trials(&desk).remove(0).line;
     let said = text(&output.stderr);
-    let evidence = &line.verdict.evidence;
+    let evidence = line.evidence().unwrap();
     assert_eq!(evidence.client_rank.as_deref(), Some("rank 1 on lg1"), "{said}");
     assert!(evidence.client_waiting >= Some(trial::CLIENT_WAITING), "{evidence:?}");
     assert_eq!(line.ranks[0].client.waiting, evidence.client_waiting);
     // Others have the CPU, and the client waits for it: which is the limit is a matter of the machine, and so is
     // whether such a rank begins in time.
-    let is_the_client = matches!(line.verdict.limit, Limit::ClientCpu | Limit::Noise);
-    assert!(is_the_client, "{:?}: {said}", line.verdict.limit);
+    let is_the_client = matches!(line.limit().unwrap(), Limit::ClientCpu | Limit::Noise);
+    assert!(is_the_client, "{:?}: {said}", line.limit().unwrap());
 }

@@ -82,12 +82,15 @@ fn engines_multiply_what_a_device_that_is_the_limit_completes() {
     let case = "load.connections = 32\nsweep.\"target.accelerator-count\" = [1, 2, 4]";
     for TrialLine { place, line } in &trials(&study(target, RSA, case)) {
         let busy = used(line).busy.unwrap();
-        assert_eq!(line.verdict.evidence.accelerator_busy, Some(busy));
+        assert_eq!(line.evidence().unwrap().accelerator_busy, Some(busy));
         // Where other work on the machine was the limit, the test is made again.
-        assert_eq!(line.verdict.limit, Limit::Accelerator, "{line:?}");
+        assert_eq!(line.limit().unwrap(), Limit::Accelerator, "{line:?}");
         assert!(line.reason().contains("accelerator"));
         let engines = place.params["target.accelerator-count"].count().unwrap() as f64;
-        assert!((line.rate_per_s / (50.0 * engines) - 1.0).abs() <= 0.05, "{engines}: {line:?}");
+        assert!(
+            (line.rate_per_s.unwrap() / (50.0 * engines) - 1.0).abs() <= 0.05,
+            "{engines}: {line:?}"
+        );
     }
 }
 

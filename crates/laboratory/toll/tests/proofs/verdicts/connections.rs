@@ -25,11 +25,15 @@ fn a_client_whose_limit_of_descriptors_is_lowered_says_so() {
     // Each connection is closed after its request, and no further one can be opened then.
     until("fewer are open", || open_files(pid) <= 40);
     let line = interrupt(load);
-    assert_eq!(line.verdict.limit, Limit::Descriptors, "{:?}", line.verdict);
-    assert!(line.verdict.evidence.descriptors_lacking > 0, "{:?}", line.verdict);
+    assert_eq!(line.limit().unwrap(), Limit::Descriptors, "{:?}", line.verdict);
+    assert!(line.evidence().unwrap().descriptors_lacking > 0, "{:?}", line.verdict);
     let first = &line.operations.first_errors["descriptors"];
     assert!(first.ends_with("(os error 24): ulimit -n"), "{first}");
-    assert!(line.verdict.remedy().contains("ulimit -n"), "{}", line.verdict.remedy());
+    assert!(
+        line.verdict.as_ref().unwrap().remedy().contains("ulimit -n"),
+        "{}",
+        line.verdict.as_ref().unwrap().remedy()
+    );
 }
 
 #[test]
@@ -44,7 +48,7 @@ fn more_connections_than_a_table_of_descriptors_holds_are_spread_over_tables() {
     assert!(open_files(load.pid()) < 200);
     let line = interrupt(load);
     assert_eq!(line.operations.errors.get("descriptors"), None, "{:?}", line.operations);
-    assert_eq!(line.verdict.evidence.descriptors_lacking, 0);
+    assert_eq!(line.evidence().unwrap().descriptors_lacking, 0);
 }
 
 #[test]
@@ -70,10 +74,14 @@ fn a_server_without_descriptors_is_told_from_one_without_cpu() {
     let load = Killed::piped(&mut command);
     until("it has all its descriptors open", || open_files(server.process.pid()) >= 48);
     let line = interrupt(load);
-    assert_eq!(line.verdict.limit, Limit::Descriptors, "{:?}", line.verdict);
-    assert!(line.verdict.evidence.server_descriptors >= Some(1.0), "{:?}", line.verdict);
-    assert_eq!(line.verdict.evidence.descriptors_lacking, 0);
-    assert!(line.verdict.remedy().contains("prlimit --pid PID"), "{}", line.verdict.remedy());
+    assert_eq!(line.limit().unwrap(), Limit::Descriptors, "{:?}", line.verdict);
+    assert!(line.evidence().unwrap().server_descriptors >= Some(1.0), "{:?}", line.verdict);
+    assert_eq!(line.evidence().unwrap().descriptors_lacking, 0);
+    assert!(
+        line.verdict.as_ref().unwrap().remedy().contains("prlimit --pid PID"),
+        "{}",
+        line.verdict.as_ref().unwrap().remedy()
+    );
 }
 
 #[test]
@@ -84,10 +92,14 @@ fn what_a_server_without_descriptors_lets_time_out_is_an_error_that_names_them()
     let mut command = load_plain(&server, "bytes/1KiB");
     command.args(["-c", "64", "--arrival", "paced 100ms", "-d", "4s", "--warmup", "0s"]);
     let line = line(command.args(["--timeout", "1s"]));
-    assert_eq!(line.verdict.limit, Limit::Errors, "{:?}", line.verdict);
+    assert_eq!(line.limit().unwrap(), Limit::Errors, "{:?}", line.verdict);
     let why = line.why_invalid().unwrap();
     assert!(why.contains("file descriptors"), "{why}");
-    assert!(line.verdict.remedy().contains("prlimit --pid PID"), "{}", line.verdict.remedy());
+    assert!(
+        line.verdict.as_ref().unwrap().remedy().contains("prlimit --pid PID"),
+        "{}",
+        line.verdict.as_ref().unwrap().remedy()
+    );
 }
 
 #[test]
@@ -108,9 +120,9 @@ fn ports_are_the_limit_where_another_program_has_most_of_a_narrow_range() {
     let _other = Killed::piped(load(&most).arg("5min"));
     until("24 are open", || open_files(server.process.pid()) >= open_before + 24);
     let narrow = line(load(&most).arg("1s"));
-    assert_eq!(narrow.verdict.limit, Limit::Ports, "{:?}", narrow.verdict);
-    assert!(narrow.verdict.evidence.ports_lacking > 0, "{:?}", narrow.verdict);
-    let remedy = narrow.verdict.remedy();
+    assert_eq!(narrow.limit().unwrap(), Limit::Ports, "{:?}", narrow.verdict);
+    assert!(narrow.evidence().unwrap().ports_lacking > 0, "{:?}", narrow.verdict);
+    let remedy = narrow.verdict.as_ref().unwrap().remedy();
     assert!(remedy.contains("ip_local_port_range") && remedy.contains("--source"), "{remedy}");
     // The whole range is too narrow for these.
     let output = load(&["-c", "33", "--source", "127.0.0.1", "-d", "1s"]).output().unwrap();
@@ -120,7 +132,7 @@ fn ports_are_the_limit_where_another_program_has_most_of_a_narrow_range() {
     assert!(error.contains("(--source)"), "{error}");
     // Loopback has other addresses.
     let wide = line(&mut load(&["-c", "64", "-d", "1s"]));
-    assert_eq!(wide.verdict.evidence.ports_lacking, 0, "{:?}", wide.verdict);
+    assert_eq!(wide.evidence().unwrap().ports_lacking, 0, "{:?}", wide.verdict);
     assert_eq!(wide.operations.errors.get("ports"), None, "{:?}", wide.operations);
 }
 
@@ -152,11 +164,15 @@ fn an_accept_queue_that_is_too_short_is_the_limit() {
     command.args(["load", &format!("http://{}/", slow_to_accept()), "--json", "-c", "64"]);
     command.args(["--operation", "one-request-per-connection", "-d", "4s", "--timeout", "60s"]);
     let line = line(&mut command);
-    assert_eq!(line.verdict.limit, Limit::AcceptQueue, "{:?}", line.verdict);
-    let evidence = &line.verdict.evidence;
+    assert_eq!(line.limit().unwrap(), Limit::AcceptQueue, "{:?}", line.verdict);
+    let evidence = line.evidence().unwrap();
     assert!(evidence.listen_overflows > Some(0), "{evidence:?}");
     assert!(evidence.listen_drops >= evidence.listen_overflows, "{evidence:?}");
-    assert!(line.verdict.remedy().contains("net.core.somaxconn"), "{}", line.verdict.remedy());
+    assert!(
+        line.verdict.as_ref().unwrap().remedy().contains("net.core.somaxconn"),
+        "{}",
+        line.verdict.as_ref().unwrap().remedy()
+    );
 }
 
 /// A listener that accepts nothing and drops what does not fit its queue, until the value is dropped.
@@ -186,11 +202,11 @@ fn what_another_programs_listener_drops_is_not_the_servers() {
     let _other = Overflowing::new();
     let mut command = load_plain(&server, "bytes/1KiB");
     let line = line(command.args(["-c", "4", "-d", "1500ms", "--warmup", "0ms"]));
-    let evidence = &line.verdict.evidence;
+    let evidence = line.evidence().unwrap();
     assert!(evidence.listen_drops > Some(50), "the namespace had no drops: {evidence:?}");
     assert_eq!((evidence.accept_queue_drops, evidence.connects_repeated), (Some(0), Some(0)));
     assert_eq!(evidence.accept_queue_loss, Some(0.0));
-    assert_ne!(line.verdict.limit, Limit::AcceptQueue);
+    assert_ne!(line.limit().unwrap(), Limit::AcceptQueue);
 }
 
 #[test]

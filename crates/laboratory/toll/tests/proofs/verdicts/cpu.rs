@@ -24,7 +24,7 @@ fn undisturbed(mut trial: impl FnMut() -> TrialRecord) -> TrialRecord {
     let lines = (0..5).map(|_| trial());
     lines
         .into_iter()
-        .find(|line| !is_disturbed(&line.verdict))
+        .find(|line| !is_disturbed(line.verdict.as_ref().unwrap()))
         .expect("other work limited all trials")
 }
 
@@ -36,7 +36,7 @@ fn signatures_that_cost_the_server_all_its_cpu_are_its_limit() {
     let server = Serve::pinned(&["--certificate-key", "rsa:3072"]);
     let handshakes = ["--operation", "handshakes", "-c", "32", "-d", "1s"];
     let line = undisturbed(|| line(load(&server, "").args(handshakes)));
-    let verdict = &line.verdict;
+    let verdict = line.verdict.as_ref().unwrap();
     assert_eq!(verdict.limit, Limit::ServerCpu, "{verdict:?}");
     let evidence = &verdict.evidence;
     assert!(evidence.server_busy >= Some(SERVER_BUSY), "{evidence:?}");
@@ -58,7 +58,7 @@ fn one_worker_on_two_cpus_is_told_from_a_server_that_is_half_idle() {
     run(Command::new("taskset").args(["-a", "-c", "-p", &two.join(","), &pid]));
     let handshakes = ["--operation", "handshakes", "-c", "32", "-d", "1s"];
     let line = undisturbed(|| line(load(&server, "").args(handshakes)));
-    let evidence = &line.verdict.evidence;
+    let evidence = line.evidence().unwrap();
     let (busy, busiest) = (evidence.server_busy.unwrap(), evidence.server_busiest_thread.unwrap());
     // All that the server used of its two CPUs, one thread used.
     assert!((2.0 * busy - busiest).abs() < 0.1, "{evidence:?}");
@@ -67,8 +67,8 @@ fn one_worker_on_two_cpus_is_told_from_a_server_that_is_half_idle() {
         line.warnings.iter().any(|warning| warning.kind == WarningKind::FewWorkers),
         "{line:?}"
     );
-    assert_eq!(line.verdict.limit, Limit::ServerCpu, "{:?}", line.verdict);
-    assert!(line.verdict.remedy().contains("more workers"), "{:?}", line.verdict);
+    assert_eq!(line.limit().unwrap(), Limit::ServerCpu, "{:?}", line.verdict);
+    assert!(line.verdict.as_ref().unwrap().remedy().contains("more workers"), "{:?}", line.verdict);
 }
 
 /// Whether a thread of the process may run on that CPU alone.
@@ -98,7 +98,7 @@ fn a_program_on_the_servers_cpu_is_marked_over_plain_http_too() {
     // also where it is not known what the kernel does.
     let _loop = busy_loop(&first_cpu(), if is_known { 5 } else { 0 });
     let line = line(load_plain(&server, "bytes/16KiB").args(["-c", "16", "-d", "1s"]));
-    let evidence = &line.verdict.evidence;
+    let evidence = line.evidence().unwrap();
     assert!(evidence.has_foreign_work(), "{evidence:?}");
     let is_marked = line.warnings.iter().any(|warning| warning.kind == WarningKind::ForeignWork);
     assert!(is_marked, "{:?}", line.warnings);
@@ -118,7 +118,7 @@ fn a_neighbour_is_told_from_nobody_in_short_windows() {
         let lines = (0..TRIALS).map(|_| line(load(&server, "").args(handshakes)));
         let foreign = |line: TrialRecord| {
             let is_marked = |warning: &trial::Warning| warning.kind == WarningKind::ForeignWork;
-            (line.warnings.iter().any(is_marked), line.verdict.evidence.foreign.unwrap())
+            (line.warnings.iter().any(is_marked), line.evidence().unwrap().foreign.unwrap())
         };
         lines.map(foreign).collect::<Vec<_>>()
     };

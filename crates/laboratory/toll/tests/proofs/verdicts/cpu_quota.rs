@@ -88,7 +88,7 @@ fn stopped(mut trial: impl FnMut() -> TrialRecord) -> TrialRecord {
     let mut lines: Vec<TrialRecord> = Vec::new();
     for _ in 0..5 {
         lines.push(trial());
-        if lines.last().unwrap().verdict.limit == Limit::CpuQuota {
+        if lines.last().unwrap().limit().unwrap() == Limit::CpuQuota {
             return lines.pop().unwrap();
         }
     }
@@ -100,7 +100,7 @@ fn is_marked_late(line: &TrialRecord) -> bool {
 }
 
 fn side(line: &TrialRecord) -> Option<QuotaSide> {
-    line.verdict.evidence.held_back().map(|(side, _)| side)
+    line.evidence().unwrap().held_back().map(|(side, _)| side)
 }
 
 #[test]
@@ -114,9 +114,12 @@ fn a_server_that_may_use_half_a_cpu_is_limited_by_that() {
     let handshakes = ["--operation", "handshakes", "-c", "32", "-d", "1s"];
     let line = stopped(|| line(load(&server, "").args(handshakes)));
     assert_eq!(side(&line), Some(QuotaSide::Server), "{:?}", line.verdict);
-    let evidence = &line.verdict.evidence;
+    let evidence = line.evidence().unwrap();
     assert!(evidence.server_busy < Some(0.62), "{evidence:?}");
-    assert!(!line.verdict.is_of_client() && evidence.client_quota.is_none(), "{evidence:?}");
+    assert!(
+        !line.verdict.as_ref().unwrap().is_of_client() && evidence.client_quota.is_none(),
+        "{evidence:?}"
+    );
     let quota = line.receipt.obtained.server_quota.as_ref().unwrap();
     assert!((quota.cpus - 0.5).abs() < 1e-9 && quota.throttled_periods >= 4, "{quota:?}");
     assert!((50_000_000..800_000_000).contains(&quota.throttled_ns), "{quota:?}");
@@ -137,7 +140,10 @@ fn a_client_that_may_use_three_tenths_of_a_cpu_gives_no_latencies_of_the_server(
             line(load.args(["-c", "16", "-d", "1s", "--arrival", arrival]))
         });
         assert_eq!(side(&line), Some(QuotaSide::Client), "{arrival}: {:?}", line.verdict);
-        assert!(line.verdict.is_of_client() && is_marked_late(&line), "{arrival}: {line:?}");
+        assert!(
+            line.verdict.as_ref().unwrap().is_of_client() && is_marked_late(&line),
+            "{arrival}: {line:?}"
+        );
         let words = line.reason();
         assert!(!words.contains("other programs"), "{arrival}: {words}");
         let obtained = &line.receipt.obtained;

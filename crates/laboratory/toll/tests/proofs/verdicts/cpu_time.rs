@@ -52,7 +52,7 @@ fn a_servers_cpu_time_is_what_its_threads_ran_however_the_load_ends() {
                 "{arguments:?}: {counted} counted, {ran} ran"
             );
             let client = line.cpu_ns.client.unwrap();
-            assert!(client > 0 && line.verdict.evidence.client_busy > Some(0.0), "{line:?}");
+            assert!(client > 0 && line.evidence().unwrap().client_busy > Some(0.0), "{line:?}");
         }
     }
 }

@@ -87,10 +87,10 @@ fn post(address: SocketAddr, folder: &TempDir) -> TrialRecord {
 fn windows_that_a_server_opens_slowly_are_the_limit() {
     let folder = tempfile::tempdir().unwrap();
     let line = post(server(1_000, Duration::from_millis(2)), &folder);
-    assert_eq!(line.verdict.limit, Limit::FlowControl, "{:?}", line.verdict);
+    assert_eq!(line.limit().unwrap(), Limit::FlowControl, "{:?}", line.verdict);
     assert!(line.valid && line.operations.completed > 0, "{:?}", line.operations);
     let (waiting, http2) =
-        (line.verdict.evidence.window_waiting, line.receipt.obtained.http2.unwrap());
+        (line.evidence().unwrap().window_waiting, line.receipt.obtained.http2.unwrap());
     assert!(waiting > Some(0.8) && http2.held_up >= line.operations.completed, "{http2:?}");
 }
 
@@ -99,8 +99,8 @@ fn windows_that_a_server_opens_slowly_are_the_limit() {
 fn a_slow_server_with_large_windows_is_limited_by_something_else() {
     let folder = tempfile::tempdir().unwrap();
     let line = post(server(1 << 20, Duration::from_millis(2)), &folder);
-    assert_ne!(line.verdict.limit, Limit::FlowControl, "{:?}", line.verdict);
+    assert_ne!(line.limit().unwrap(), Limit::FlowControl, "{:?}", line.verdict);
     let (waiting, http2) =
-        (line.verdict.evidence.window_waiting, line.receipt.obtained.http2.unwrap());
+        (line.evidence().unwrap().window_waiting, line.receipt.obtained.http2.unwrap());
     assert!(waiting < Some(0.5) && line.operations.completed > 0, "{waiting:?} {http2:?}");
 }

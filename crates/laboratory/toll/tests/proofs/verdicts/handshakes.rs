@@ -179,7 +179,7 @@ fn a_hundred_descriptors_of_the_server_are_named() {
     }
     let found = Study::of(&server).run();
     for line in &found.lines {
-        assert_eq!(line.verdict.limit, Limit::Descriptors, "{:?}", line.verdict);
+        assert_eq!(line.limit().unwrap(), Limit::Descriptors, "{:?}", line.verdict);
     }
     found.assert_impure("all of the server's descriptors used (the figure is what descriptors ");
 }
@@ -196,7 +196,7 @@ fn a_hundred_ports_that_are_all_in_time_wait_are_named() {
     run(namespace.command("sysctl").args(["--quiet", "--write", range]));
     let found = Study { warmup: "0s", ..Study::of(&server) }.run_by(namespace.toll());
     for line in &found.lines {
-        assert_eq!(line.verdict.limit, Limit::Ports, "{:?}", line.verdict);
+        assert_eq!(line.limit().unwrap(), Limit::Ports, "{:?}", line.verdict);
     }
     found.assert_impure("no port for ");
     // The second trial found no port at all.
@@ -216,7 +216,7 @@ fn a_backlog_of_one_is_named() {
     });
     let found = Study { connections: [8, 12], ..Study::new(address) }.run();
     found.assert_impure(" connections lost in the accept queue, ");
-    let limits: Vec<Limit> = found.lines.iter().map(|line| line.verdict.limit).collect();
+    let limits: Vec<Limit> = found.lines.iter().map(|line| line.limit().unwrap()).collect();
     assert_eq!(limits, [Limit::AcceptQueue; 2]);
 }
 
@@ -278,7 +278,7 @@ fn an_alert_in_mid_handshake_is_an_error() {
         load.args(["--operation", "handshakes", "--tls", version, "-d", "500ms", "--warmup", "0s"]);
         let line = line(&mut load);
         assert!(!line.valid && line.operations.errors["alert"] > 0, "{version}: {line:?}");
-        assert_eq!(line.verdict.limit, Limit::Errors, "{version}");
+        assert_eq!(line.limit().unwrap(), Limit::Errors, "{version}");
         assert!(line.operations.completed <= 3, "{version}: {:?}", line.operations);
     }
 }

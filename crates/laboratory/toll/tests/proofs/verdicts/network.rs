@@ -16,7 +16,7 @@ fn load(client: &Namespace, server: &Namespace) -> trial::TrialRecord {
 }
 
 fn network(line: &trial::TrialRecord) -> NetworkEvidence {
-    line.verdict.evidence.network.clone().unwrap_or_else(|| panic!("{:?}", line.verdict))
+    line.evidence().unwrap().network.clone().unwrap_or_else(|| panic!("{:?}", line.verdict))
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn a_filter_that_holds_packets_back_is_the_network_as_the_limit() {
         .args(["rate", "20mbit", "burst", "16kb", "latency", "1s"]));
     let line = load(&client, &server);
     // 20 Mb/s on any CPU leave both ends idle, and packets waiting all the time.
-    assert_eq!(line.verdict.limit, Limit::Network, "{:?}", line.verdict);
+    assert_eq!(line.limit().unwrap(), Limit::Network, "{:?}", line.verdict);
     let network = network(&line);
     assert_eq!(network.interface, "server:server0");
     assert!(network.is_full() && network.queue_overlimits > 0, "{network:?}");
@@ -50,7 +50,7 @@ fn interfaces_without_a_queue_are_not_full_however_much_they_carry() {
 fn loopback_is_no_network() {
     let server = Serve::pinned(&[]);
     let line = line(bench::load(&server, "bytes/64KiB").args(["-d", "300ms", "--warmup", "0s"]));
-    assert_eq!(line.verdict.evidence.network, None);
+    assert_eq!(line.evidence().unwrap().network, None);
 }
 
 /// Two interfaces of the client reach the server; the one that is named carries the load.
@@ -84,7 +84,7 @@ fn a_load_leaves_by_the_interface_that_it_is_given() {
         load.args(["load", &url, "--json", "--insecure", "--i-operate-this-host"]);
         let line = line(load.args(["-c", "4", "-n", "2000", "--source", source]));
         assert!(line.valid, "{line:?}");
-        line.verdict.evidence.network.unwrap().interface
+        line.verdict.unwrap().evidence.network.unwrap().interface
     };
     let before = [sent("client0"), sent("client1")];
     assert_eq!(load("client1"), "client1");

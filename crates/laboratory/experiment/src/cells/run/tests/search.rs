@@ -104,15 +104,15 @@ impl Bench for Hill {
         // 1 Mb/s each, in a window of 600 ms.
         line.bytes.body = connections as u64 * 75_000;
         let mut line = line.with_rates();
-        line.verdict = Verdict::of(Evidence {
+        line.verdict = Some(Verdict::of(Evidence {
             completed: 9,
             server_busy: Some(0.5),
             beyond_limit,
             ..Evidence::default()
-        });
+        }));
         if connections >= self.fails_from {
             line.valid = false;
-            line.verdict.limit = Limit::Errors;
+            line.verdict_mut().limit = Limit::Errors;
         }
         if self.mismatched_in.contains(&number) {
             line.valid = false;
@@ -248,9 +248,9 @@ fn a_maximum_that_the_limit_ends_has_the_limit_as_its_verdict() {
     for line in desk.results.entries().unwrap().trials {
         let place = &line.place;
         let is_found = place.role == Role::Measure && place.find.is_some();
-        assert_eq!(line.line.verdict.limit == Limit::LatencyLimit, is_found, "{line:?}");
+        assert_eq!(line.line.limit() == Some(Limit::LatencyLimit), is_found, "{line:?}");
         assert_eq!(
-            line.line.verdict.evidence.beyond_limit.is_some_and(|over| over > 1.0),
+            line.line.evidence().unwrap().beyond_limit.is_some_and(|over| over > 1.0),
             is_found
         );
     }
