@@ -157,9 +157,32 @@ fn render(context: &LaunchContext<'_>, online: usize) -> Result<String, TargetEr
     };
     let line = |at: &SocketAddr| format!("Listen {at}\n");
     let https: Vec<String> = context.https.iter().map(ToString::to_string).collect();
+    let processing = match context.settings {
+        // callgrind runs one thread at a time, and which is by chance.
+        Settings { in_callgrind: true, connections: 1, .. } => format!(
+            "LoadModule mpm_prefork_module {MODULES}/mod_mpm_prefork.so\nServerLimit 1\nStartServers 1\n\
+             MaxRequestWorkers 1\n"
+        ),
+        _ => format!(
+            "\
+LoadModule mpm_event_module {MODULES}/mod_mpm_event.so
+ServerLimit {workers}
+StartServers {workers}
+ThreadLimit {threads}
+ThreadsPerChild {threads}
+MaxRequestWorkers {all_threads}
+MinSpareThreads 1
+MaxSpareThreads {all_threads}
+AsyncRequestWorkerFactor {factor}
+",
+            all_threads = threads * workers,
+            // One idle thread is enough for all connections of a worker to be accepted.
+            factor = connections.max(1),
+        ),
+    };
     Ok(format!(
         "\
-LoadModule mpm_event_module {MODULES}/mod_mpm_event.so
+{processing}
 LoadModule authz_core_module {MODULES}/mod_authz_core.so
 LoadModule socache_shmcb_module {MODULES}/mod_socache_shmcb.so
 LoadModule ssl_module {MODULES}/mod_ssl.so
@@ -171,14 +194,6 @@ PidFile {pid}
 ErrorLog {error_log}
 LogLevel notice
 
-ServerLimit {workers}
-StartServers {workers}
-ThreadLimit {threads}
-ThreadsPerChild {threads}
-MaxRequestWorkers {all_threads}
-MinSpareThreads 1
-MaxSpareThreads {all_threads}
-AsyncRequestWorkerFactor {factor}
 ListenBacklog 65535
 ListenCoresBucketsRatio {ratio}
 {listen}
@@ -198,9 +213,6 @@ SSLSessionCacheTimeout 3600
         folder = quoted(&context.folder)?,
         pid = quoted(&context.folder.join("apache.pid"))?,
         error_log = quoted(&context.error_log())?,
-        all_threads = threads * workers,
-        // One idle thread is enough for all connections of a worker to be accepted.
-        factor = connections.max(1),
         listen = context.http.iter().chain(&context.https).map(line).collect::<String>(),
         https = https.join(" "),
         root = quoted(context.root)?,
@@ -285,6 +297,10 @@ mod tests {
         has(64, &["ServerLimit 2", "ThreadsPerChild 104", "ListenCoresBucketsRatio 2"]);
         has(64, &["MaxRequestWorkers 208", "AsyncRequestWorkerFactor 40"]);
         has(40_000, &["ThreadsPerChild 10000", "AsyncRequestWorkerFactor 25000"]);
+        // One thread where instructions are counted.
+        let counted = Settings { in_callgrind: true, connections: 1, ..settings() };
+        assert!(rendered(&counted).contains("/mod_mpm_prefork.so\nServerLimit 1\n"));
+        assert!(rendered(&Settings { in_callgrind: false, ..counted }).contains("mod_mpm_event"));
         let error = Apache.check(&Settings { connections: 1 << 40, ..settings() }).unwrap_err();
         assert!(matches!(error, TargetError::Settings(_)), "{error}");
     }
