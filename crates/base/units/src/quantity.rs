@@ -180,8 +180,15 @@ impl Unit {
 
     /// The number of an axis, which has its own decimals: none that are zero for all of a scale.
     pub fn tick(&self, value: f64, step: f64) -> String {
-        let decimals = places(self.scaled(step), 1).clamp(0, 9);
-        decimal(self.scaled(value), decimals)
+        // Longer numbers run into each other.
+        let (factor, short) = match self.scaled(step) {
+            100_000.0.. => (1e6, "M"),
+            10_000.0.. => (1e3, "k"),
+            _ => (1.0, ""),
+        };
+        let decimals = places(self.scaled(step) / factor, 1).clamp(0, 9);
+        let number = decimal(self.scaled(value) / factor, decimals);
+        if value == 0.0 { number } else { number + short }
     }
 
     /// The value in this unit.
@@ -255,5 +262,9 @@ mod tests {
         assert_eq!(unit.tick(2e9, 2e9), "2");
         assert_eq!(unit.tick(0.5e9, 0.5e9), "0.5");
         assert_eq!(Quantity::PerSecond.unit_for([2e3]).tick(1_500.0, 500.0), "1,500");
+        let instructions = Quantity::Instructions.unit_for([2.4e6]);
+        let ticks = [0.0, 5e5, 1e6].map(|value| instructions.tick(value, 5e5));
+        assert_eq!(ticks, ["0.0", "0.5M", "1.0M"]);
+        assert_eq!(instructions.tick(40_000.0, 20_000.0), "40k");
     }
 }
