@@ -105,9 +105,9 @@ stacks:
 crypto-mb:
 	./scripts/needs crypto-mb
 
-# No crate depends on a floor above its own, and no files import each other in a circle but those of two crates: the
-# kernels of multibuffer share what feeds them, and the handshakes of wire speak of what their mod.rs says of all.
-CIRCLES = algorithms/multibuffer clients/wire
+# No crate depends on a floor above its own, and no files import each other in a circle but the kernels of multibuffer,
+# which share what feeds them.
+CIRCLES = algorithms/multibuffer
 layout:
 	./scripts/floors
 	./scripts/circles $(filter-out $(CIRCLES:%=crates/%/src),$(wildcard crates/*/*/src))

@@ -7,7 +7,7 @@ use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tls::CertificateKey;
 
-use super::Fingerprint;
+use super::fingerprint::Fingerprint;
 use super::refusal::Refusal;
 use super::rustls_output::failure;
 use super::signature::PublicKey;

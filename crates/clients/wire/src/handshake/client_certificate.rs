@@ -12,10 +12,11 @@ use rustls::sign::{CertifiedKey, Signer};
 use rustls::{SignatureAlgorithm, SignatureScheme};
 
 use super::encoding::{self, put_message, put_vector16, put_vector24};
+use super::established::ClientSignature;
 use super::numbers::kind;
+use super::offer_error::OfferError;
 use super::refusal::Refusal;
 use super::transcript::Transcript;
-use super::{ClientSignature, OfferError};
 
 /// A certificate with its chain and its key, read once.
 #[derive(Debug)]

@@ -2,8 +2,9 @@
 //! that were cut, and answers a failure with an alert.
 
 use super::encoding::{header_of, message_length, put_records};
+use super::established::Established;
 use super::refusal::Refusal;
-use super::{Established, Handshake};
+use super::under_way::Handshake;
 use crate::Failure;
 use crate::record::{HEADER, Header, MOST_PLAINTEXT, Opener, RecordError, Sealer, content_type};
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tls::{Group, Suite, Version};
 
-use super::{ClientCertificate, alpn};
+use super::alpn;
+use super::client_certificate::ClientCertificate;
 
 /// An offer. A server can choose nothing else.
 #[derive(Debug, Clone)]
@@ -54,11 +55,6 @@ pub enum Trust {
 
 /// Says of each handshake whether its signature is verified.
 pub type Sampler = Box<dyn FnMut() -> bool + Send>;
-
-/// An offer that cannot be made; one line that says what and what to do.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct OfferError(pub(super) String);
 
 impl Offer {
     /// Offers all versions, suites and groups of rustls to this server, in full handshakes whose key

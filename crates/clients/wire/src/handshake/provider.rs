@@ -9,7 +9,8 @@ use tls::Group;
 
 use super::fixed_share::fixed;
 use super::fresh_p521::FreshP521;
-use super::{Offer, OfferError};
+use super::offer::Offer;
+use super::offer_error::OfferError;
 use crate::randomness::Buffered;
 
 /// All suites, and the groups of the offer, fixed or fresh.

@@ -1,6 +1,6 @@
 //! Why a handshake fails: what is recorded, and the alert that is sent.
 
-use super::alert;
+use super::alert::alert;
 use crate::quote::with_text;
 use crate::record::RecordError;
 use crate::{ErrorKind, Failure};

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::Offer;
+use super::offer::Offer;
 
 /// Spreads the resuming handshakes evenly: of any number of handshakes in a row, the number that
 /// resumes is exact to one.

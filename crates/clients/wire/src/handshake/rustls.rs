@@ -15,7 +15,11 @@ use rustls::{
 };
 use tls::{Cipher, Suite, Version};
 
+use super::client_certificate::ClientCertificate;
 use super::encoding::{begins_with_record, first_record};
+use super::established::{ClientSignature, Established, Negotiated, PostHandshake, Remarks, Side};
+use super::offer::{Offer, Sampler};
+use super::offer_error::OfferError;
 use super::provider::{group, provider, server_name};
 use super::refusal::Refusal;
 use super::resuming_share::ResumingShare;
@@ -23,11 +27,8 @@ use super::rustls_output::{encode, failure};
 use super::sessions::Sessions;
 use super::tls12::given_session;
 use super::tls13::Tls13Client;
+use super::under_way::{Client, Handshake};
 use super::verifier::{Noted, SamplingVerifier};
-use super::{
-    Client, ClientCertificate, ClientSignature, Established, Handshake, Negotiated, Offer,
-    OfferError, PostHandshake, Remarks, Sampler, Side,
-};
 use crate::record::{AeadKey, Opener, Protection, Sealer};
 use crate::{ErrorKind, Failure};
 

@@ -3,7 +3,7 @@
 use rustls::Error;
 use rustls::unbuffered::EncodeError;
 
-use super::alert;
+use super::alert::alert;
 use super::distrust::in_words;
 use crate::{ErrorKind, Failure};
 

@@ -7,7 +7,7 @@ use rustls::NamedGroup;
 use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
 use rustls::pki_types::ServerName;
 
-use super::Offer;
+use super::offer::Offer;
 
 /// The most tickets that the clients of a thread keep; then the oldest is dropped. rustls would keep eight,
 /// but many connections may get a ticket before the first of them starts again.

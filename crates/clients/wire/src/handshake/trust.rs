@@ -22,8 +22,9 @@ use rustls::{CertificateError, Error, RootCertStore};
 
 use tls::MlDsa;
 
+use super::offer::Trust;
+use super::offer_error::OfferError;
 use super::signature::has_signed_rsa;
-use super::{OfferError, Trust};
 
 /// The system's authorities: a load with many names has a client for each.
 static SYSTEM: LazyLock<RootCertStore> = LazyLock::new(|| {

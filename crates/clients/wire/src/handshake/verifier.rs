@@ -12,9 +12,11 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 use tls::CertificateKey;
 
 use super::distrust::explained;
+use super::fingerprint::Fingerprint;
+use super::offer::{Sampler, Trust};
+use super::offer_error::OfferError;
 use super::signature::{OTHER_SCHEMES, PublicKey};
 use super::trust::Trusted;
-use super::{Fingerprint, OfferError, Sampler, Trust};
 
 /// Verifies every certificate, but the same one only once; verifies one signature in each K; notes the
 /// server's signature scheme. One per thread: the notes belong to the handshake that is being

@@ -15,7 +15,7 @@ use sha2::{Sha256, Sha384};
 use tls::{Cipher, Mac};
 
 use super::block::{BLOCK, BlockCipher};
-use super::{Header, tls12_aad};
+use super::header::{Header, tls12_aad};
 use crate::randomness::Buffered;
 
 /// The explicit IV in front of each record.

@@ -3,7 +3,9 @@
 use ring::hmac;
 use tls::{Cipher, Mac, PrfHash, Suite};
 
-use super::{AeadKey, CbcKeys, Protection};
+use super::aead::AeadKey;
+use super::cbc::CbcKeys;
+use super::protection::Protection;
 
 /// How the records of both sides are protected.
 pub struct Tls12Keys {

@@ -3,15 +3,15 @@
 
 use rustls::crypto::SecureRandom;
 
-use super::Common;
+use super::common::Common;
 use super::flight;
 use super::secrets::Master;
 use super::sessions::Session;
 use crate::handshake::encoding::{CHANGE_CIPHER_SPEC, message, put_records};
+use crate::handshake::established::{Established, GivenSession, Negotiated, Remarks, Side};
 use crate::handshake::numbers::kind;
 use crate::handshake::refusal::Refusal;
 use crate::handshake::transcript::Transcript;
-use crate::handshake::{Established, GivenSession, Negotiated, Remarks, Side};
 use crate::randomness::Buffered;
 use crate::record::{Opener, Sealer, content_type};
 

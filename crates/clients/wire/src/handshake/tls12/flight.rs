@@ -2,8 +2,8 @@
 //!
 //! A message that does not fit its grammar as a whole is a decode_error.
 
-use crate::handshake::GivenSession;
 use crate::handshake::encoding::Reader;
+use crate::handshake::established::GivenSession;
 use crate::handshake::numbers::{extension, kind};
 use crate::record::content_type;
 

@@ -5,23 +5,38 @@ use std::sync::Arc;
 
 use ::tls::{Group, KeyExchange, Suite, Version};
 
+use super::common::Common;
 use super::finished_sent::{FinishedSent, Ticket};
 use super::flight::{self, CertificateRequest, ServerHello, ServerKeyExchange};
 use super::hello::Sessions;
 use super::key_exchange::ClientKeyExchange;
 use super::secrets::{Master, Randoms};
 use super::sessions::Session;
-use super::{Common, Stage};
 use crate::handshake::alpn;
 use crate::handshake::certificates::AcceptedCertificate;
 use crate::handshake::client_certificate::put_tls12;
 use crate::handshake::encoding::put_records;
+use crate::handshake::established::{Negotiated, Remarks};
 use crate::handshake::numbers::{extension, kind};
 use crate::handshake::refusal::Refusal;
 use crate::handshake::transcript::Transcript;
-use crate::handshake::{Negotiated, Remarks};
 use crate::record::{Opener, Sealer, content_type};
 use crate::{ErrorKind, Failure};
+
+/// How far a handshake is.
+pub(super) enum Stage {
+    /// The ClientHello was sent, or is about to be.
+    HelloSent(Box<HelloSent>),
+    /// Both sides have keys.
+    FinishedSent(Box<FinishedSent>),
+    Over,
+}
+
+impl Stage {
+    fn finished_sent(sent: FinishedSent) -> Self {
+        Self::FinishedSent(Box::new(sent))
+    }
+}
 
 /// The next message that the server must send.
 pub(super) enum HelloSent {

@@ -10,6 +10,7 @@
 //!
 //! Where the server requests a certificate, the client sends its own, or an empty list.
 
+mod common;
 mod finished_sent;
 mod flight;
 mod hello;
@@ -20,24 +21,25 @@ mod sessions;
 
 use std::sync::Arc;
 
-use ::tls::{Group, Suite};
-use rustls::crypto::SupportedKxGroup;
+use ::tls::Suite;
 
 pub(super) use flight::given_session;
 
 use super::certificates::ServerCertificates;
 use super::driver::{Content, Driver, Protocol, StepResult, opened};
 use super::encoding::{CHANGE_CIPHER_SPEC, header_of, put_records};
+use super::offer::{Offer, Sampler};
+use super::offer_error::OfferError;
 use super::provider::{group, provider, server_name};
 use super::refusal::Refusal;
 use super::resuming_share::ResumingShare;
+use super::under_way::{Client, Handshake};
 use super::verifier::SamplingVerifier;
-use super::{Client, ClientCertificate, Handshake, Offer, OfferError, Sampler};
 use crate::Failure;
 use crate::record::{Header, Sealer, content_type};
-use finished_sent::FinishedSent;
+use common::Common;
 use hello::Hello;
-use hello_sent::{Asked, HelloSent};
+use hello_sent::{Asked, HelloSent, Stage};
 use key_exchange::StaticRsa;
 use sessions::KeptSession;
 
@@ -45,19 +47,6 @@ use sessions::KeptSession;
 pub(super) struct Tls12Client {
     common: Arc<Common>,
     resuming_share: ResumingShare,
-}
-
-/// What is the same in all handshakes of a client.
-struct Common {
-    hello: Hello,
-    /// The only application protocol that is offered.
-    protocol: &'static [u8],
-    suites: Vec<&'static Suite>,
-    groups: Vec<(Group, &'static dyn SupportedKxGroup)>,
-    server: ServerCertificates,
-    client: Option<Arc<ClientCertificate>>,
-    static_rsa: StaticRsa,
-    session: KeptSession,
 }
 
 impl Tls12Client {
@@ -111,20 +100,6 @@ impl Client for Tls12Client {
 struct Tls12 {
     common: Arc<Common>,
     stage: Stage,
-}
-
-enum Stage {
-    /// The ClientHello was sent, or is about to be.
-    HelloSent(Box<HelloSent>),
-    /// Both sides have keys.
-    FinishedSent(Box<FinishedSent>),
-    Over,
-}
-
-impl Stage {
-    fn finished_sent(sent: FinishedSent) -> Self {
-        Self::FinishedSent(Box::new(sent))
-    }
 }
 
 impl Protocol for Tls12 {

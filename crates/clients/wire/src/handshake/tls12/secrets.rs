@@ -2,7 +2,7 @@
 
 use ::tls::{PrfHash, Suite};
 
-use crate::handshake::Side;
+use crate::handshake::established::Side;
 use crate::handshake::transcript::Hashed;
 use crate::record::{Tls12Keys, tls12_keys, tls12_prf};
 

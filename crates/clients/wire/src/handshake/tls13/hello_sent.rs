@@ -2,15 +2,25 @@
 
 use ::tls::PrfHash;
 
+use super::common::{Common, no_keys};
 use super::flight::ServerHello;
 use super::hello::{Hello, Retry};
 use super::protected::Protected;
-use super::{Common, Stage, no_keys};
 use crate::handshake::encoding::{CHANGE_CIPHER_SPEC, put_records};
 use crate::handshake::fixed_share::{fixed, shared};
 use crate::handshake::refusal::Refusal;
 use crate::handshake::transcript::Transcript;
 use crate::record::content_type;
+
+/// How far a handshake is.
+pub(super) enum Stage {
+    Start,
+    /// A ClientHello was sent.
+    HelloSent(Box<HelloSent>),
+    /// The ServerHello was received; records are protected with the handshake's keys.
+    Protected(Box<Protected>),
+    Over,
+}
 
 /// The ClientHello that was sent, and what came before it.
 pub(super) struct HelloSent {

@@ -12,6 +12,7 @@
 //! Where the server requests a certificate, the client sends its own, or an empty list. Where it asks for another
 //! group (HelloRetryRequest), the client sends that group's share.
 
+mod common;
 mod constants;
 mod flight;
 mod hello;
@@ -33,32 +34,20 @@ use super::certificates::ServerCertificates;
 use super::driver::{Content, Driver, Protocol, StepResult, opened};
 use super::encoding::CHANGE_CIPHER_SPEC;
 use super::numbers::kind;
+use super::offer::Offer;
 use super::refusal::Refusal;
+use super::under_way::{Client, Handshake};
 use super::verifier::SamplingVerifier;
-use super::{Client, ClientCertificate, Handshake, Offer};
 use crate::Failure;
 use crate::record::{Header, Sealer, content_type};
+use common::Common;
 use flight::ServerHello;
 use hello::Hello;
-use hello_sent::HelloSent;
-use protected::Protected;
+use hello_sent::{HelloSent, Stage};
 use schedule::Beginning;
 
 /// Makes handshakes on one thread.
 pub(super) struct Tls13Client(Arc<Common>);
-
-/// What is the same in all handshakes of a client.
-struct Common {
-    hello: Hello,
-    suites: Vec<(&'static Suite, Beginning)>,
-    groups: Vec<Group>,
-    schemes: Vec<u16>,
-    server: ServerCertificates,
-    client: Option<Arc<ClientCertificate>>,
-    follows_key_updates: bool,
-    /// The only application protocol that is offered.
-    protocol: &'static [u8],
-}
 
 impl Tls13Client {
     /// A client that offers what this configuration of rustls offers, whose key exchange is fixed
@@ -108,15 +97,6 @@ impl Client for Tls13Client {
 struct Tls13 {
     common: Arc<Common>,
     stage: Stage,
-}
-
-enum Stage {
-    Start,
-    /// A ClientHello was sent.
-    HelloSent(Box<HelloSent>),
-    /// The ServerHello was received; records are protected with the handshake's keys.
-    Protected(Box<Protected>),
-    Over,
 }
 
 impl Protocol for Tls13 {
@@ -182,9 +162,4 @@ impl Protocol for Tls13 {
             _ => None,
         }
     }
-}
-
-/// Cannot happen: the libraries accept all lengths used here.
-fn no_keys() -> Refusal {
-    Refusal::internal("keys that could not be derived")
 }

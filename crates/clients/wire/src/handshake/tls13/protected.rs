@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use ::tls::{Group, Suite, Version};
 
+use super::common::{Common, no_keys};
 use super::flight;
 use super::hello::Hello;
 use super::schedule::{Finish, HandshakeKeys, Secrets, Transcripts};
-use super::{Common, no_keys};
 use crate::handshake::alpn;
 use crate::handshake::certificates::AcceptedCertificate;
 use crate::handshake::client_certificate::{put_tls13, signed_tls13};
 use crate::handshake::encoding::{CHANGE_CIPHER_SPEC, put_message, put_records};
+use crate::handshake::established::{Established, Negotiated, Remarks};
 use crate::handshake::numbers::{extension, kind};
 use crate::handshake::refusal::Refusal;
 use crate::handshake::transcript::Transcript;
-use crate::handshake::{Established, Negotiated, Remarks};
 use crate::record::{MOST_PLAINTEXT, Opener, Sealer, content_type};
 
 /// What the server has chosen and proven so far.

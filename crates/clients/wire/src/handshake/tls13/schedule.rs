@@ -12,7 +12,7 @@ use super::constants::{Constants, TrafficKey, expanding};
 use super::mac::{MacKey, message};
 use super::state::State;
 use super::updates::Updates;
-use crate::handshake::PostHandshake;
+use crate::handshake::established::PostHandshake;
 use crate::handshake::transcript::Hashed;
 
 /// What all handshakes with one suite share.

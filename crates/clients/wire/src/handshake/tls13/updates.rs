@@ -6,7 +6,7 @@ use super::constants::Constants;
 use super::mac::MacKey;
 use super::state::State;
 use crate::Failure;
-use crate::handshake::{PostHandshake, Side};
+use crate::handshake::established::{PostHandshake, Side};
 use crate::record::Protection;
 
 /// The secrets for application data of the client and of the server.
