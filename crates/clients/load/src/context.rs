@@ -346,7 +346,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Fills `events`, waiting so many ns at most, and returns the time.
+    /// Fills `events`, waiting `timeout` ns at most, and returns the time.
     fn look(&mut self, timeout: u64) -> io::Result<u64> {
         self.events.clear();
         let events = spare_capacity(&mut self.events);

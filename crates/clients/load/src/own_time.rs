@@ -28,7 +28,7 @@ pub(crate) struct OwnTime {
 }
 
 impl OwnTime {
-    /// Of a thread that has polled in vain for so many ns of its CPU time.
+    /// Of a thread that has spent `polled_in_vain` ns of its CPU time on polls that found nothing.
     pub(crate) fn now(at: u64, polled_in_vain: u64) -> Self {
         Self {
             at,

@@ -7,7 +7,7 @@ use crate::FRAME_HEADER;
 pub enum Position {
     /// Where a frame begins.
     Boundary,
-    /// In DATA that is not padded and not the last of its stream, with so many bytes left.
+    /// In DATA that is not padded and not the last of its stream, with `left` bytes to come.
     Data { left: u32 },
 }
 

@@ -24,7 +24,7 @@ enum State {
     Payload(FrameHeader),
     /// Where the length of DATA's padding is.
     Padding(FrameHeader),
-    /// In DATA, with so many bytes left before its padding and of it, and whether nothing was handed on.
+    /// In DATA: what is left before its padding and of it, and whether nothing was handed on.
     Data {
         header: FrameHeader,
         left: usize,

@@ -17,7 +17,7 @@ use crate::{https, kinds, one_in, run, summary};
 const SIZE: u64 = 200_000;
 /// Of each record of the server.
 const RECORD: usize = 16_000;
-/// After so many responses as they always are comes another one. Sixteen teach how they come, and one more is walked.
+/// After this many usual responses comes another one. Sixteen teach how they come; the next ones are walked.
 const USUAL: u64 = 30;
 const OPERATIONS: u64 = 40;
 

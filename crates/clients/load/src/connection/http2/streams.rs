@@ -434,7 +434,7 @@ impl Streams {
         }
     }
 
-    /// So many bytes of its response's body were dropped and are proven, of the window `within`; false where it was
+    /// `body` bytes of its response were dropped and are proven, `within` of them in the window; false where it was
     /// taken out.
     pub(crate) fn walked(&mut self, body: u64, within: u64) -> bool {
         let Some(Some(exchange)) = self.places.first_mut() else { return false };

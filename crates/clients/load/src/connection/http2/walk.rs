@@ -200,7 +200,7 @@ pub(super) struct Walk {
 pub(super) enum Step {
     /// Records are opened; of the response under way this is known, if it may teach something.
     Open(Option<Course>),
-    /// So many bytes are still to be dropped; `within` of those that were came within the window.
+    /// `left` bytes are still to be dropped; `within` of those that were came within the window.
     Drop { left: u64, middle: Middle, within: u64 },
     /// The next record proves these bytes of the body, `within` of the window.
     Prove { body: u64, within: u64 },
@@ -259,7 +259,7 @@ impl Walk {
     }
 }
 
-/// The part of a body that came with so many of its bytes on the wire.
+/// The body bytes in `part` of the `wire` bytes that carry a whole body.
 fn share(body: u64, part: u64, wire: u64) -> u64 {
     (u128::from(body) * u128::from(part) / u128::from(wire.max(1))) as u64
 }
