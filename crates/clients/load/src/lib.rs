@@ -33,6 +33,7 @@ mod own_time;
 mod pace;
 mod plan;
 mod ports;
+mod quic_counts;
 mod rank;
 mod reach;
 mod recorder;
@@ -71,6 +72,7 @@ pub use outcome::{
 pub use own_time::ThreadUse;
 pub use pace::Pace;
 pub use plan::{Client, Close, Http, KeyExchangeMode, Operation, Plan, Receive, Wakeups};
+pub use quic_counts::QuicCounts;
 pub use rank::Rank;
 pub use reach::{Reached, reach};
 pub use requests_per_connection::RequestsPerConnection;

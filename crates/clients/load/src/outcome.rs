@@ -8,6 +8,7 @@ use units::Nanos;
 use crate::failures::Failures;
 use crate::http2_counts::Http2Counts;
 use crate::own_time::ThreadUse;
+use crate::quic_counts::QuicCounts;
 use crate::up::Up;
 use crate::user_time::UserTime;
 use wire::handshake::{Fingerprint, Negotiated};
@@ -107,6 +108,8 @@ pub struct Outcome {
     pub repeated: Repeated,
     /// What was counted of HTTP/2 connections; all 0 over HTTP/1.1.
     pub http2: Http2Counts,
+    /// What the QUIC connections of the load did.
+    pub quic: QuicCounts,
     /// Why load threads ended early, one entry each. Their operations are missing from all figures
     /// here, so a load with an entry has no valid rate.
     pub lost: Vec<String>,
@@ -396,6 +399,7 @@ impl Outcome {
         self.repeated.connections += other.repeated.connections;
         self.repeated.time.0 += other.repeated.time.0;
         self.http2.add(other.http2);
+        self.quic.add(other.quic);
         self.lost.extend(other.lost);
         self.peer = self.peer.take().or(other.peer);
         self.threads.extend(other.threads);

@@ -386,6 +386,11 @@ impl Plan {
         self.http == Some(Http::V2)
     }
 
+    /// Whether requests go over HTTP/3, and so over QUIC.
+    pub fn is_http3(&self) -> bool {
+        self.http == Some(Http::V3)
+    }
+
     /// How many operations a connection carries at once.
     pub fn streams(&self) -> usize {
         self.streams.map_or(1, |streams| streams.get() as usize)

@@ -36,6 +36,11 @@ pub enum Http {
     #[strum(serialize = "2")]
     #[value(name = "2")]
     V2,
+    /// The same over QUIC (RFC 9114).
+    #[serde(rename = "3")]
+    #[strum(serialize = "3")]
+    #[value(name = "3")]
+    V3,
 }
 
 /// What one operation is, from its start to its end.

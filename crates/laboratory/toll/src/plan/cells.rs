@@ -84,9 +84,9 @@ impl Cells {
         let other = if mean < 4.0 * SMALL as f64 { LARGE } else { SMALL };
         let version = match http {
             Http::V1 => String::new(),
-            Http::V2 => {
+            Http::V2 | Http::V3 => {
                 let streams = streams.map_or(1, NonZeroU32::get);
-                format!("load.http = \"2\"\nload.streams = {streams}\n")
+                format!("load.http = \"{http}\"\nload.streams = {streams}\n")
             }
         };
         let requests = |object: &str| {
