@@ -1,5 +1,5 @@
-//! Handshakes as one trait: those of TLS 1.2 and the full ones of TLS 1.3 are toll's own, rustls makes
-//! the others and hands its keys over.
+//! Handshakes as one trait: those of TLS 1.2 and the full ones with a fixed key exchange are toll's own, rustls
+//! makes the others and hands its keys over.
 
 mod alert;
 mod alpn;
@@ -7,6 +7,7 @@ mod certificates;
 mod client_certificate;
 mod distrust;
 mod driver;
+mod either;
 mod encoding;
 mod established;
 mod fingerprint;

@@ -1,4 +1,5 @@
-//! Handshakes through rustls: those of TLS 1.3, and those in which the server chooses the version.
+//! Handshakes through rustls: those of TLS 1.3 that resume a session or have a fresh key exchange, and the same where
+//! the server chooses the version.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +16,9 @@ use rustls::{
 };
 use tls::{Cipher, Suite, Version};
 
+use super::certificates::ServerCertificates;
 use super::client_certificate::ClientCertificate;
+use super::either::EitherClient;
 use super::encoding::{begins_with_record, first_record};
 use super::established::{ClientSignature, Established, Negotiated, PostHandshake, Remarks, Side};
 use super::offer::{Offer, Sampler};
@@ -49,16 +52,18 @@ struct RustlsClient {
 /// otherwise rustls.
 pub(super) fn client(offer: &Offer, signatures: Sampler) -> Result<Box<dyn Client>, OfferError> {
     let client = RustlsClient::new(offer, signatures)?;
-    let is_simple = offer.version() == Some(Version::Tls13)
-        && offer.fixed_key_exchange
-        && offer.resumed_percent == 0;
+    let is_simple = offer.fixed_key_exchange && offer.resumed_percent == 0;
     let own = is_simple.then(|| {
         let RustlsClient { full, verifier, name, .. } = &client;
         Tls13Client::new(full.clone(), name.clone(), verifier.clone(), offer)
     });
-    Ok(match own.flatten() {
-        Some(own) => Box::new(own),
-        None => Box::new(client),
+    Ok(match (own.flatten(), offer.version()) {
+        (Some(own), Some(_)) => Box::new(own),
+        (Some(own), None) => {
+            let server = ServerCertificates::new(client.verifier, client.name);
+            Box::new(EitherClient::new(own, offer, server))
+        }
+        (None, _) => Box::new(client),
     })
 }
 
