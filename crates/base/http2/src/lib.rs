@@ -7,7 +7,8 @@
 
 mod client;
 mod error_code;
-mod hpack;
+mod heads;
+pub mod hpack;
 mod server;
 
 pub use client::{
@@ -15,6 +16,7 @@ pub use client::{
     StreamEnd,
 };
 pub use error_code::{REFUSED_STREAM, error_name, is_no_error};
+pub use heads::{RequestHead, ResponseHead};
 pub use server::{Server, ServerHandler, ServerSettings, SessionError};
 
 /// The length of a frame's header (RFC 9113, section 4.1).

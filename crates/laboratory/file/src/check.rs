@@ -29,6 +29,7 @@ pub(super) fn check(
         check_cpus(&draft.load, &plan.cpus, full::CLIENT_CPUS, allowed)?;
     }
     check_protocol(target, plan).map_err(|why| draft.target.flaw("server", why))?;
+    check_quic(target, plan).map_err(|why| draft.load.flaw("http", why))?;
     let server = target.server;
     if server.is_started() {
         check_certificate(target, plan).map_err(|why| draft.load.flaw("suite", why))?;
@@ -123,6 +124,20 @@ fn check_protocol(target: &Target, plan: &Plan) -> Result<(), &'static str> {
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses HTTP/3 where toll starts the server without it.
+fn check_quic(target: &Target, plan: &Plan) -> Result<(), String> {
+    let server = target.server;
+    if !plan.is_http3() || target.quic || target.command.is_some() || !server.is_started() {
+        return Ok(());
+    }
+    Err(match server.uses("quic") {
+        true => {
+            "load.http = 3, but the server has no QUIC; write target.quic = true too".to_owned()
+        }
+        false => format!("load.http = 3, but {server} has no HTTP/3; use embedded or caddy"),
+    })
 }
 
 fn check_certificate(target: &Target, plan: &Plan) -> Result<(), String> {

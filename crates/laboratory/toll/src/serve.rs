@@ -130,6 +130,8 @@ Examples:
       what handshakes cost with an ECDSA certificate
   toll serve --library rustls-aws-lc --groups X25519MLKEM768
       rustls instead of OpenSSL, with a post-quantum key exchange
+  toll serve --quic --library rustls-ring
+      HTTP/3 beside HTTP/1.1 and 2
   toll serve --root /srv/www --listen 127.0.0.1:8443 --listen-plain 127.0.0.1:8080
       files of your own, over TLS and without
   toll serve --send ktls-sendfile --root /srv/www --counters counters
@@ -183,6 +185,8 @@ impl Arguments {
         Ok(Settings {
             listen: self.listen,
             listen_plain: self.listen_plain,
+            quic: target.quic,
+            gso: target.gso,
             congestion: target.congestion.clone(),
             cpus,
             root: self.root,

@@ -99,6 +99,15 @@ impl Content {
         }
     }
 
+    /// What is in memory from `offset` on; `None` of a file.
+    pub(crate) fn in_memory(&self, offset: u64) -> Option<&'static [u8]> {
+        match self {
+            Self::Text(text) => Some(text.as_bytes().get(offset as usize..).unwrap_or_default()),
+            Self::Generated(_) => Some(objects::slice(offset)),
+            Self::File(..) => None,
+        }
+    }
+
     /// Up to `count` bytes from `offset` on, at least one within the content: where they are in
     /// memory, otherwise read into `space`.
     ///
@@ -113,18 +122,15 @@ impl Content {
         count: usize,
         space: &'a mut [u8],
     ) -> io::Result<&'a [u8]> {
-        let in_memory: &'static [u8] = match self {
-            Self::Text(text) => text.as_bytes().get(offset as usize..).unwrap_or_default(),
-            Self::Generated(_) => objects::slice(offset),
-            Self::File(file, _) => {
-                let count = count.min(space.len());
-                let read = file.read_at(&mut space[..count], offset)?;
-                return match read {
-                    0 if count > 0 => Err(io::ErrorKind::UnexpectedEof.into()),
-                    _ => Ok(&space[..read]),
-                };
-            }
-        };
+        if let Self::File(file, _) = self {
+            let count = count.min(space.len());
+            let read = file.read_at(&mut space[..count], offset)?;
+            return match read {
+                0 if count > 0 => Err(io::ErrorKind::UnexpectedEof.into()),
+                _ => Ok(&space[..read]),
+            };
+        }
+        let in_memory = self.in_memory(offset).unwrap_or_default();
         Ok(&in_memory[..count.min(in_memory.len())])
     }
 }

@@ -23,6 +23,15 @@ pub enum ServerError {
     Listen { address: SocketAddr, source: io::Error },
     #[error("{0}")]
     Congestion(String),
+    #[error(
+        "QUIC is served with rustls alone: {0} has no packet keys for it here; write --library rustls-ring or \
+         rustls-aws-lc, or leave out --quic"
+    )]
+    QuicLibrary(Stack),
+    #[error(
+        "QUIC needs TLS 1.3; add 1.3 to --tls and a suite of it to --suites, or leave out --quic"
+    )]
+    QuicVersion,
     #[error("cannot serve files from {path}: {source}; --root needs a readable folder")]
     Root { path: PathBuf, source: io::Error },
     #[error(

@@ -5,9 +5,10 @@
 //! OpenSSL or rustls, or of a library that is opened. What makes it cheap: encrypted records are gathered and leave in few, large sends;
 //! generated objects are encrypted straight from memory; one `epoll_ctl` a connection.
 //!
-//! It serves `GET` and `HEAD` over HTTP/1.1, HTTP/1.0 and HTTP/2 (RFC 9110, 9112, 9113): files from a
+//! It serves `GET` and `HEAD` over HTTP/1.1, HTTP/1.0, HTTP/2 and HTTP/3 (RFC 9110, 9112, 9113, 9114): files from a
 //! folder, and the generated objects of the crate `objects`.
 
+mod answer;
 mod connection;
 mod content;
 mod epoll;
@@ -19,6 +20,7 @@ mod library;
 mod listener;
 mod multiplexed;
 mod nobody;
+mod quic;
 mod request;
 mod response;
 mod settings;
@@ -45,7 +47,8 @@ pub use settings::{AcceleratorSource, CertificateSource, Settings};
 use content::Contents;
 use library::{AnyLibrary, TlsContext};
 use listener::Listeners;
-use worker::Worker;
+use quic::{QuicSettings, UdpSockets};
+use worker::{Sockets, Worker};
 
 /// A server whose sockets listen and whose certificate is loaded; it answers once it runs.
 pub struct Server {
@@ -64,6 +67,8 @@ struct Service {
     contents: Contents,
     tls: Vec<Listeners>,
     plain: Vec<Listeners>,
+    /// HTTP/3, and its sockets by address.
+    quic: Option<(QuicSettings, Vec<UdpSockets>)>,
     /// A row of the file of counters for each thread; none where there is no such file.
     rows: Vec<CounterRow>,
 }
@@ -86,11 +91,9 @@ impl Server {
         let contents = Contents::new(settings.root.as_deref())?;
         listener::raise_descriptor_limit();
         let threads = settings.cpus.len();
-        let bind = |addresses: &[SocketAddr]| -> Result<Vec<Listeners>, ServerError> {
-            let bind = |address: &SocketAddr| Listeners::bind(*address, threads, congestion);
-            addresses.iter().map(bind).collect()
-        };
-        let (tls, plain) = (bind(&settings.listen)?, bind(&settings.listen_plain)?);
+        let bind = |address: &SocketAddr| Listeners::bind(*address, threads, congestion);
+        let (tls, udp) = bind_tls(&settings, threads)?;
+        let plain = settings.listen_plain.iter().map(bind).collect::<Result<_, _>>()?;
         // After the ports are known to be free, for making a key may take seconds.
         let identity = settings.certificate.load()?;
         let refused = |source| ServerError::OpenSsl { what: "the accelerator", source };
@@ -109,6 +112,10 @@ impl Server {
             None => None,
         };
         let library = AnyLibrary::new(&settings, &identity)?;
+        let quic = match settings.quic {
+            true => Some((library.quic(&settings)?, udp)),
+            false => None,
+        };
         if let Some(path) = &settings.write_certificate {
             let is_new = !path.exists();
             std::fs::write(path, &identity.certificate_pem).map_err(|source| {
@@ -131,7 +138,8 @@ impl Server {
         }
         // The stream is made now, so that the first request does not pay for it.
         let _ = objects::slice(0);
-        Ok(Self { library, service: Service { settings, accelerator, contents, tls, plain, rows } })
+        let service = Service { settings, accelerator, contents, tls, plain, quic, rows };
+        Ok(Self { library, service })
     }
 
     /// The addresses of HTTPS; a port is the one that the system chose where 0 was asked for.
@@ -188,24 +196,26 @@ impl Service {
         stop: &AtomicBool,
         report: &Report<'_>,
     ) -> Result<(), ServerError> {
-        let Self { settings, accelerator, contents, tls, plain, rows } = self;
+        let Self { settings, accelerator, contents, tls, plain, quic, rows } = self;
         let each = |of: Vec<Listeners>| of.into_iter().map(Listeners::into_iter).collect();
         let (mut tls, mut plain): (Vec<_>, Vec<_>) = (each(tls), each(plain));
         let mut rows = rows.into_iter();
         let failed = AtomicBool::new(false);
-        let (settings, contents, failed) = (&settings, &contents, &failed);
+        let (settings, contents, failed, quic) = (&settings, &contents, &failed, &quic);
         let mut workers = Vec::new();
-        for (&cpu, library) in settings.cpus.as_slice().iter().zip(libraries.iter().cycle()) {
+        let cpus = settings.cpus.as_slice().iter().enumerate();
+        for ((thread, &cpu), library) in cpus.zip(libraries.iter().cycle()) {
             let own = |of: &mut Vec<std::vec::IntoIter<OwnedFd>>| -> Vec<OwnedFd> {
                 of.iter_mut().filter_map(Iterator::next).collect()
             };
-            let (tls, plain) = (own(&mut tls), own(&mut plain));
+            let sockets = Sockets { tls: own(&mut tls), plain: own(&mut plain), thread };
             let row = rows.next();
             workers.push(move || {
                 let serve = || {
                     cpus::pin_current_thread(&CpuList::from(cpu))?;
+                    let quic = quic.as_ref();
                     let worker =
-                        Worker::new(settings, library, accelerator, contents, tls, plain, row)?;
+                        Worker::new(settings, library, accelerator, contents, sockets, quic, row)?;
                     worker.run(|| stop.load(Relaxed) || failed.load(Relaxed), report)
                 };
                 let outcome = serve();
@@ -235,4 +245,35 @@ impl Service {
                 .map_err(|source| ServerError::Thread { source })
         })
     }
+}
+
+/// How often a free port is chosen anew where only TCP's is free.
+const ATTEMPTS: usize = 16;
+
+/// The sockets of HTTPS over TCP, and those of HTTP/3 at the same ports, if it is served.
+fn bind_tls(
+    settings: &Settings,
+    threads: usize,
+) -> Result<(Vec<Listeners>, Vec<UdpSockets>), ServerError> {
+    let (mut tls, mut udp) = (Vec::new(), Vec::new());
+    for address in &settings.listen {
+        let mut attempts = 0;
+        loop {
+            let tcp = Listeners::bind(*address, threads, settings.congestion.as_ref())?;
+            if !settings.quic {
+                tls.push(tcp);
+                break;
+            }
+            attempts += 1;
+            match UdpSockets::bind(tcp.address(), threads) {
+                Err(ServerError::Busy(_)) if address.port() == 0 && attempts < ATTEMPTS => {}
+                sockets => {
+                    udp.push(sockets?);
+                    tls.push(tcp);
+                    break;
+                }
+            }
+        }
+    }
+    Ok((tls, udp))
 }

@@ -20,6 +20,7 @@ use ::rustls::ServerConfig;
 use tls::{CertificateKey, Identity, KeyExchange, LibraryContext, SendMode, Stack, Suite, Version};
 
 use crate::error::ServerError;
+use crate::quic::QuicSettings;
 use crate::settings::{AcceleratorSource, Settings};
 use kernel::KernelTls;
 use offered::FIRST_WITH_ML_KEM;
@@ -72,6 +73,14 @@ impl AnyLibrary {
 }
 
 impl AnyLibrary {
+    /// What HTTP/3 is served with.
+    pub(crate) fn quic(&self, settings: &Settings) -> Result<QuicSettings, ServerError> {
+        match self {
+            Self::Rustls(config) => QuicSettings::new(settings, config),
+            _ => Err(ServerError::QuicLibrary(settings.library)),
+        }
+    }
+
     /// What a library that was opened says of itself: its name and version, and the suites and groups that it lacks.
     pub(crate) fn opened(&self) -> Option<(&str, &[&'static str])> {
         match self {

@@ -37,7 +37,7 @@ impl Listeners {
         };
         let congestion = CongestionControl::to_set(congestion, address.ip());
         let socket = |address, shared| {
-            let socket = socket(address, shared)?;
+            let socket = bound(address, shared)?;
             if let Some(congestion) = &congestion {
                 congestion
                     .set(&socket)
@@ -70,13 +70,18 @@ impl Listeners {
     }
 }
 
-fn socket(address: SocketAddr, shared: bool) -> Result<OwnedFd, Errno> {
+/// A socket for this address that does not wait.
+pub(crate) fn socket(address: SocketAddr, kind: SocketType) -> Result<OwnedFd, Errno> {
     let family = match address {
         SocketAddr::V4(_) => AddressFamily::INET,
         SocketAddr::V6(_) => AddressFamily::INET6,
     };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    rustix::net::socket_with(family, kind, flags, None)
+}
+
+fn bound(address: SocketAddr, shared: bool) -> Result<OwnedFd, Errno> {
+    let socket = socket(address, SocketType::STREAM)?;
     // Connections of an earlier server in TIME_WAIT must not keep the port.
     sockopt::set_socket_reuseaddr(&socket, true)?;
     // Connections inherit this: the server itself gathers what belongs together.

@@ -5,13 +5,9 @@ use std::io;
 
 use http2::{ServerHandler, SessionError};
 
+use crate::answer::{Answer, MAX_STREAMS};
 use crate::content::{Content, Contents};
 use crate::input::HEAD_LIMIT;
-use crate::request;
-use crate::response::Status;
-
-/// How many streams a client may have open at once.
-const MAX_STREAMS: u32 = 1024;
 
 /// See the module.
 pub(crate) struct Multiplexed {
@@ -61,11 +57,12 @@ impl Multiplexed {
         let mut answered = 0;
         for stream in std::mem::take(&mut self.streams.asked) {
             let Some(exchange) = self.streams.open.get_mut(&stream) else { continue };
-            let (status, content, head_only) = exchange.answer(contents);
-            let size = content.size();
-            let has_body = size > 0 && !head_only;
-            exchange.response = Some(Body { content, offset: 0, end: size });
-            respond(&mut self.session, stream, status, size, has_body).map_err(broken)?;
+            let answer = Answer::of(&exchange.method, &exchange.path, exchange.head, contents);
+            let end = answer.body_size();
+            let session = &mut self.session;
+            let respond = |fields: &[(&[u8], &[u8])]| session.respond(stream, fields, end > 0);
+            answer.with_fields(respond).map_err(broken)?;
+            exchange.response = Some(Body { content: answer.content, offset: 0, end });
             answered += 1;
         }
         Ok(answered)
@@ -94,47 +91,8 @@ impl Multiplexed {
     }
 }
 
-fn respond(
-    session: &mut http2::Server<Streams>,
-    stream: i32,
-    status: Status,
-    size: u64,
-    has_body: bool,
-) -> Result<(), SessionError> {
-    let (code, length) = (status.code(), size.to_string());
-    let (kind, allow) = status.fields();
-    let mut fields: Vec<(&[u8], &[u8])> = vec![
-        (b":status", code.as_bytes()),
-        (b"content-length", length.as_bytes()),
-        (b"content-type", kind.as_bytes()),
-    ];
-    if let Some(allow) = allow {
-        fields.push((b"allow", allow.as_bytes()));
-    }
-    session.respond(stream, &fields, has_body)
-}
-
 fn broken(error: SessionError) -> io::Error {
     io::Error::other(error.to_string())
-}
-
-impl Exchange {
-    /// The status, what to send, and whether its head is enough.
-    fn answer(&self, contents: &Contents) -> (Status, Content, bool) {
-        let head_only = self.method == b"HEAD";
-        let found = if self.head > HEAD_LIMIT {
-            Err(Status::HeadTooLarge)
-        } else if !head_only && self.method != b"GET" {
-            Err(Status::MethodNotAllowed)
-        } else {
-            let path = std::str::from_utf8(&self.path).ok().and_then(request::path);
-            path.ok_or(Status::BadRequest).and_then(|path| contents.find(&path))
-        };
-        match found {
-            Ok(content) => (Status::Ok, content, head_only),
-            Err(status) => (status, Content::Text(status.text()), head_only),
-        }
-    }
 }
 
 impl ServerHandler for Streams {

@@ -21,7 +21,11 @@ pub struct Settings {
     pub listen: Vec<SocketAddr>,
     /// Where to listen for plain HTTP, if at all.
     pub listen_plain: Vec<SocketAddr>,
-    /// Of its sockets; by default the system's, at loopback addresses one that does not pace.
+    /// Whether HTTP/3 is served too, over UDP at the addresses of `listen`; with rustls only.
+    pub quic: bool,
+    /// Whether the kernel is given many datagrams at once to send (UDP_SEGMENT).
+    pub gso: bool,
+    /// Of its sockets over TCP; by default the system's, at loopback addresses one that does not pace.
     pub congestion: Option<CongestionControl>,
     /// One thread is pinned to each of these.
     pub cpus: CpuList,

@@ -15,6 +15,7 @@ use crate::content::Contents;
 use crate::epoll::Epoll;
 use crate::library::{Pause, TlsContext};
 use crate::listener::{self, Accepted};
+use crate::quic::{Endpoint, QuicSettings, Service, UdpSockets};
 use crate::settings::Settings;
 use crate::transfer::Writing;
 use crate::wire::{Gather, Wire};
@@ -32,6 +33,16 @@ const ACCEPTS: usize = 64;
 const JOB: u64 = 1 << 63;
 /// The part of a token that says that it is a listener's.
 const LISTENER: u64 = 1 << 62;
+/// The part of a token that says that it is an endpoint's of QUIC.
+const ENDPOINT: u64 = 1 << 61;
+
+/// The sockets of a thread.
+pub(crate) struct Sockets {
+    pub(crate) tls: Vec<OwnedFd>,
+    pub(crate) plain: Vec<OwnedFd>,
+    /// Its place among the threads.
+    pub(crate) thread: usize,
+}
 
 /// What a thread needs to begin.
 pub(crate) struct Worker<'a, L: TlsContext> {
@@ -47,6 +58,8 @@ pub(crate) struct Worker<'a, L: TlsContext> {
     parked: HashMap<Ticket, usize>,
     /// Connections whose paused job can continue by an event.
     woken: Vec<usize>,
+    /// HTTP/3, by address.
+    endpoints: Vec<Endpoint<'a>>,
     gather: Gather,
     shared: Shared<'a, L>,
 }
@@ -76,10 +89,11 @@ impl<'a, L: TlsContext> Worker<'a, L> {
         library: &'a L,
         accelerator: Option<&'static Accelerator>,
         contents: &'a Contents,
-        tls: Vec<OwnedFd>,
-        plain: Vec<OwnedFd>,
+        sockets: Sockets,
+        quic: Option<&(QuicSettings, Vec<UdpSockets>)>,
         row: Option<CounterRow>,
     ) -> io::Result<Self> {
+        let Sockets { tls, plain, thread } = sockets;
         let epoll = Epoll::new()?;
         let listener =
             |tls| move |socket| Listener { socket, tls, pending: Pending::Maybe, refused: None };
@@ -87,6 +101,15 @@ impl<'a, L: TlsContext> Worker<'a, L> {
         let listeners: Vec<_> = tls.chain(plain.into_iter().map(listener(false))).collect();
         for (index, listener) in (0..).zip(&listeners) {
             epoll.add_listener(&listener.socket, LISTENER | index)?;
+        }
+        let mut endpoints = Vec::new();
+        if let Some((quic, addresses)) = quic {
+            for socket in addresses.iter().filter_map(|sockets| sockets.of_thread(thread)) {
+                endpoints.push(Endpoint::new(quic, socket, Service { contents, row })?);
+            }
+        }
+        for (index, endpoint) in (0..).zip(&endpoints) {
+            epoll.add_connection(endpoint, ENDPOINT | index)?;
         }
         Ok(Self {
             listeners,
@@ -97,6 +120,7 @@ impl<'a, L: TlsContext> Worker<'a, L> {
             is_idle: false,
             parked: HashMap::new(),
             woken: Vec::new(),
+            endpoints,
             gather: Gather::default(),
             shared: Shared {
                 library,
@@ -125,6 +149,7 @@ impl<'a, L: TlsContext> Worker<'a, L> {
             self.take_turns();
             self.resume();
             let now = self.shared.now;
+            self.serve_quic(now);
             if now >= next_tick {
                 next_tick = now + tick;
                 self.unstick();
@@ -137,7 +162,9 @@ impl<'a, L: TlsContext> Worker<'a, L> {
                 next_sweep = now + sweep_every;
                 self.sweep();
             }
-            let is_drained = |end| self.connections.is_empty() || now >= end;
+            let is_served =
+                || self.connections.is_empty() && self.endpoints.iter().all(Endpoint::is_drained);
+            let is_drained = |end| is_served() || now >= end;
             let is_paused =
                 || self.connections.iter().any(|(_, connection)| connection.is_paused());
             if drained_by.is_some_and(is_drained) && !is_paused() {
@@ -149,7 +176,8 @@ impl<'a, L: TlsContext> Worker<'a, L> {
     /// Waits for sockets until `end`, or only looks where a connection can continue.
     fn wait(&mut self, end: Instant) -> io::Result<()> {
         let busy = !self.queue.is_empty()
-            || self.listeners.iter().any(|listener| listener.pending == Pending::Maybe);
+            || self.listeners.iter().any(|listener| listener.pending == Pending::Maybe)
+            || self.endpoints.iter().any(Endpoint::is_busy);
         let timeout = if busy {
             Duration::ZERO
         } else {
@@ -159,10 +187,19 @@ impl<'a, L: TlsContext> Worker<'a, L> {
         let is_parking = !self.parked.is_empty();
         let answer = self.accelerator.filter(|_| is_parking).and_then(Accelerator::next);
         let timeout = answer.map_or(timeout, |answer| timeout.min(answer));
+        let due = self.endpoints.iter().filter_map(Endpoint::next_timeout).min();
+        let due = due.map(|due| due.saturating_duration_since(self.shared.now));
+        let timeout = due.map_or(timeout, |due| timeout.min(due));
         self.is_idle = !busy;
         for event in self.epoll.wait(timeout)? {
             self.is_idle = false;
-            let key = (event.token & !(JOB | LISTENER)) as usize;
+            let key = (event.token & !(JOB | LISTENER | ENDPOINT)) as usize;
+            if event.token & ENDPOINT != 0 {
+                if let Some(endpoint) = self.endpoints.get_mut(key) {
+                    endpoint.ready(event.readable, event.writable);
+                }
+                continue;
+            }
             if event.token & LISTENER != 0 {
                 if let Some(listener) = self.listeners.get_mut(key) {
                     listener.pending = Pending::Maybe;
@@ -182,6 +219,20 @@ impl<'a, L: TlsContext> Worker<'a, L> {
         }
         self.shared.now = Instant::now();
         Ok(())
+    }
+
+    /// Whether no connection is open.
+    fn is_empty(&self) -> bool {
+        self.connections.is_empty() && self.endpoints.iter().all(Endpoint::is_empty)
+    }
+
+    /// What HTTP/3 has to do.
+    fn serve_quic(&mut self, now: Instant) {
+        let was_empty = self.is_empty();
+        self.endpoints.iter_mut().for_each(|endpoint| endpoint.turn(now));
+        if let Some(row) = self.shared.row.filter(|_| !was_empty && self.is_empty()) {
+            row.settle();
+        }
     }
 
     fn accept(&mut self, report: &dyn Fn(&str)) {
@@ -216,7 +267,7 @@ impl<'a, L: TlsContext> Worker<'a, L> {
     }
 
     fn add(&mut self, socket: OwnedFd, tls: bool) -> io::Result<()> {
-        let is_only_one = self.connections.is_empty();
+        let is_only_one = self.is_empty();
         let entry = self.connections.vacant_entry();
         self.epoll.add_connection(&socket, entry.key() as u64)?;
         let wire = Wire::new(socket, Gather::clone(&self.gather), self.shared.row);
@@ -286,7 +337,7 @@ impl<'a, L: TlsContext> Worker<'a, L> {
             }
             Next::Drop => {
                 self.connections.try_remove(key);
-                if let Some(row) = self.shared.row.filter(|_| self.connections.is_empty()) {
+                if let Some(row) = self.shared.row.filter(|_| self.is_empty()) {
                     row.settle();
                 }
                 self.unstick();
@@ -307,6 +358,7 @@ impl<'a, L: TlsContext> Worker<'a, L> {
     fn drain(&mut self) {
         self.shared.draining = true;
         self.listeners.clear();
+        self.endpoints.iter_mut().for_each(Endpoint::drain);
         self.for_each_key(|worker, key| {
             let next = worker.connections[key].drain(&mut worker.shared);
             worker.follow(key, next);

@@ -49,6 +49,11 @@ const PROGRAM: &[&str] = &["program"];
 /// That of servers with a certificate for each of several names.
 const NAMES: &[&str] = &["names"];
 
+/// That of servers that can serve HTTP/3 too.
+const QUIC: &[&str] = &["quic"];
+/// That of servers that can be told how to send datagrams.
+const GSO: &[&str] = &["gso"];
+
 pub(crate) static EMBEDDED: Server = Server {
     sends: SendMode::ALL,
     completions: &[CompletedBy::Poll, CompletedBy::Event],
@@ -59,6 +64,8 @@ pub(crate) static EMBEDDED: Server = Server {
         OFFLOAD,
         COMPLETION,
         NAMES,
+        QUIC,
+        GSO,
     ],
     ..Server::named("embedded")
 };
@@ -73,6 +80,7 @@ static NGINX: Server = Server {
         BACKEND,
         OFFLOAD,
         PROGRAM,
+        QUIC,
     ],
     ..Server::named("nginx")
 };
@@ -84,14 +92,14 @@ static HAPROXY: Server = Server {
     // With `ssl-mode-async` it waits for the descriptors of paused jobs.
     completions: &[CompletedBy::Event],
     backend: Some(Backend::Plain),
-    own_keys: &[CLIENTS, OFFLOAD, COMPLETION, NAMES, BACKEND, PROGRAM, &["batch-wait"]],
+    own_keys: &[CLIENTS, OFFLOAD, COMPLETION, NAMES, BACKEND, PROGRAM, &["batch-wait"], QUIC],
     ..Server::named("haproxy")
 };
 
 static CADDY: Server = Server {
     is_configured: false,
     stacks: &[],
-    own_keys: &[PROGRAM],
+    own_keys: &[PROGRAM, QUIC],
     runs_in_callgrind: false,
     ..Server::named("caddy")
 };

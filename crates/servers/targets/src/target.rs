@@ -217,7 +217,21 @@ pub struct Target {
     #[arg(skip)]
     pub sendfile: Option<bool>,
 
-    /// Congestion control of the server's sockets, by the kernel's name
+    /// Serve HTTP/3 too, over QUIC on the UDP port of the same number
+    ///
+    /// With rustls-ring or rustls-aws-lc. Datagrams have 1,452 bytes, or what the client takes where that is less;
+    /// congestion control is quinn's CUBIC.
+    // In studies: With `embedded` on rustls, `caddy`, and `nginx` and `haproxy` that were built with it; `load.http =
+    // "3"` needs it.
+    #[arg(long, help_heading = LOAD)]
+    pub quic: bool,
+
+    /// With QUIC: give the kernel many datagrams at once, which it cuts (UDP_SEGMENT)
+    // In studies: With `server = "embedded"` and `quic`.
+    #[arg(long, value_name = "on|off", default_value = "on", requires = "quic", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true, hide_short_help = true, help_heading = LOAD)]
+    pub gso: bool,
+
+    /// Congestion control of the server's TCP sockets, by the kernel's name
     ///
     /// Connections have that of the socket that accepts them
     /// [default: the system's; at loopback addresses one that does not pace, in place of BBR].

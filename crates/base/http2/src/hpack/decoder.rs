@@ -2,14 +2,11 @@
 
 use super::dynamic_table::{DynamicTable, TABLE_SIZE};
 use super::fields::Fields;
-use super::{huffman, integer, static_table};
-
-/// The longest name or value. Servers take some 8 to 64 KiB for a whole head.
-const LONGEST_STRING: usize = 64 << 10;
+use super::{integer, static_table, string};
 
 /// Why a block cannot be decoded. The table is unknown after that, so the connection is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum HpackError {
+pub enum HpackError {
     /// A name or value of more than 64 KiB.
     LongField,
     /// More bytes of fields than this decoder takes.
@@ -17,10 +14,6 @@ pub(crate) enum HpackError {
     /// What RFC 7541 forbids.
     Wrong(&'static str),
 }
-
-const INTEGER: HpackError = HpackError::Wrong(
-    "a compressed head whose end is missing, or a number in it that is too large",
-);
 
 /// What was read from a block.
 #[derive(Debug, Default)]
@@ -74,7 +67,7 @@ impl Decoder {
         entered.clear();
         *needs_table = matches!(block, [0x20..0x40, ..]);
         while let [0x20..0x40, ..] = block {
-            let size = integer::take(&mut block, 5).ok_or(INTEGER)?;
+            let size = integer::take(&mut block, 5).ok_or(integer::WRONG)?;
             if size > TABLE_SIZE {
                 return Err(HpackError::Wrong("a compression table beyond the agreed size"));
             }
@@ -87,7 +80,7 @@ impl Decoder {
                 0x20.. => return Err(HpackError::Wrong("a table's size within a compressed head")),
                 _ => 4,
             };
-            let index = integer::take(&mut block, prefix).ok_or(INTEGER)?;
+            let index = integer::take(&mut block, prefix).ok_or(integer::WRONG)?;
             *needs_table |= index > static_table::FIELDS.len();
             if prefix == 7 {
                 fields.push(self.field(index)?);
@@ -123,29 +116,11 @@ impl Decoder {
         fields: &'f mut Fields,
     ) -> Result<(&'f [u8], &'f [u8]), HpackError> {
         match name {
-            0 => string(block, fields.writer())?,
+            0 => string::take(block, 7, fields.writer())?,
             index => fields.writer().extend_from_slice(self.field(index)?.0),
         }
         let end = fields.writer().len();
-        string(block, fields.writer())?;
+        string::take(block, 7, fields.writer())?;
         Ok(fields.end(end))
     }
-}
-
-/// Appends a string (RFC 7541, section 5.2).
-fn string(block: &mut &[u8], out: &mut Vec<u8>) -> Result<(), HpackError> {
-    let is_huffman = block.first().is_some_and(|first| first & 0x80 != 0);
-    let length = integer::take(block, 7).ok_or(INTEGER)?;
-    if length > LONGEST_STRING {
-        return Err(HpackError::LongField);
-    }
-    let text = block.split_off(..length).ok_or(INTEGER)?;
-    if !is_huffman {
-        out.extend_from_slice(text);
-        return Ok(());
-    }
-    let begin = out.len();
-    huffman::decode(text, out)
-        .ok_or(HpackError::Wrong("a text that is not in HPACK's Huffman code"))?;
-    if out.len() - begin > LONGEST_STRING { Err(HpackError::LongField) } else { Ok(()) }
 }

@@ -4,7 +4,7 @@
 
 use super::dynamic_table::{DynamicTable, OVERHEAD, TABLE_SIZE};
 use super::fields::Fields;
-use super::{huffman, integer, static_table};
+use super::{integer, static_table, string};
 
 /// How many heads are remembered. A load that asks for more objects encodes each path anew.
 const REMEMBERED: usize = 4;
@@ -107,9 +107,9 @@ impl Encoder {
         };
         integer::put(out, pattern, prefix, named.unwrap_or(0));
         if named.is_none() {
-            put_string(out, name);
+            string::put(out, 0, 7, name);
         }
-        put_string(out, value);
+        string::put(out, 0, 7, value);
         if indexing == Indexing::With {
             self.table.insert(name, value);
         }
@@ -143,17 +143,5 @@ impl Indexing {
             _ if name.len() + value.len() + OVERHEAD > capacity / 4 * 3 => Self::Without,
             _ => Self::With,
         }
-    }
-}
-
-/// Appends a string in the shorter of its two forms (RFC 7541, section 5.2).
-fn put_string(out: &mut Vec<u8>, text: &[u8]) {
-    let length = huffman::encoded_length(text);
-    if length < text.len() {
-        integer::put(out, 0x80, 7, length);
-        huffman::encode(text, out);
-    } else {
-        integer::put(out, 0, 7, text.len());
-        out.extend_from_slice(text);
     }
 }

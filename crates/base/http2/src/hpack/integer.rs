@@ -1,10 +1,17 @@
 //! Integers with a prefix (RFC 7541, section 5.1).
 
+use super::HpackError;
+
+/// Where [`take`] finds none in a head.
+pub const WRONG: HpackError = HpackError::Wrong(
+    "a compressed head whose end is missing, or a number in it that is too large",
+);
+
 /// The most bytes after the prefix: more than 2^28 is nothing that a head has a use for.
 const MOST_BYTES: u32 = 4;
 
 /// Takes an integer with a prefix of so many bits; `None` where it does not end, or is too large.
-pub(super) fn take(input: &mut &[u8], prefix: u32) -> Option<usize> {
+pub fn take(input: &mut &[u8], prefix: u32) -> Option<usize> {
     let most = (1 << prefix) - 1;
     let first = usize::from(*input.split_off_first()?) & most;
     if first < most {
@@ -22,7 +29,7 @@ pub(super) fn take(input: &mut &[u8], prefix: u32) -> Option<usize> {
 }
 
 /// Appends an integer with a prefix of so many bits, in a byte that begins with this pattern.
-pub(super) fn put(out: &mut Vec<u8>, pattern: u8, prefix: u32, value: usize) {
+pub fn put(out: &mut Vec<u8>, pattern: u8, prefix: u32, value: usize) {
     let most = (1 << prefix) - 1;
     if value < most {
         out.push(pattern | value as u8);

@@ -1,17 +1,19 @@
-//! HPACK, the compression of heads (RFC 7541), for one direction of a connection each.
+//! HPACK, the compression of heads (RFC 7541), for one direction of a connection each. QPACK shares its integers,
+//! strings and lists of fields.
 
 mod decoder;
 mod dynamic_table;
 mod encoder;
 mod fields;
 mod huffman;
-mod integer;
+pub mod integer;
 mod repeats;
 mod static_table;
+pub mod string;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use decoder::HpackError;
+pub use decoder::HpackError;
 pub(crate) use encoder::Encoder;
-pub(crate) use fields::Fields;
+pub use fields::Fields;
 pub(crate) use repeats::{REMEMBERED, Repeats};

@@ -30,6 +30,8 @@ const VALUES: &[(&str, &[&str])] = &[
     ("target.encrypt-then-mac", &["true"]),
     ("target.send", &["\"user\"", "\"ktls-write\"", "\"ktls-sendfile\""]),
     ("target.sendfile", &["true", "false"]),
+    ("target.quic", &["true", "false"]),
+    ("target.gso", &["true", "false"]),
     ("target.congestion", &["\"reno\""]),
     ("target.accelerator", &["\"none\"", "\"multi-buffer\"", "\"model\""]),
     ("target.offload", &["\"asynchronous\"", "\"synchronous\"", "\"inline\""]),

@@ -39,6 +39,8 @@ impl Faulty {
         let settings = Settings {
             listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],
             listen_plain: Vec::new(),
+            quic: false,
+            gso: true,
             congestion: None,
             cpus: first_cpu(),
             root: None,

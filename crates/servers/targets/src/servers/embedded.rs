@@ -169,7 +169,13 @@ fn arguments(context: &LaunchContext<'_>) -> Vec<OsString> {
         };
         add(&format!("--{key}"), value.into());
     }
+    if target.quic {
+        add("--gso", if target.gso { "on" } else { "off" }.into());
+    }
     add("--counters", context.logs.join(COUNTERS).into());
+    if target.quic {
+        arguments.push("--quic".into());
+    }
     if nobody::is_wanted(context) {
         arguments.push("--as-nobody".into());
     }

@@ -43,6 +43,16 @@ impl Target {
                 ),
             );
         }
+        let is_embedded = server.name() == EMBEDDED.name();
+        let is_rustls = matches!(self.library.stack(), Stack::RustlsRing | Stack::RustlsAwsLc);
+        if self.quic && is_embedded && !is_rustls {
+            let why = format!(
+                "target.quic = true, but toll's server has QUIC with rustls alone, not {}; write target.library = \
+                 rustls-ring or rustls-aws-lc",
+                self.library
+            );
+            return wrong("quic", why);
+        }
         if self.send.is_kernels() && self.library.stack() != Stack::OpenSsl {
             return wrong(
                 "send",
@@ -65,7 +75,7 @@ impl Target {
         }
         let is_ml_dsa = matches!(self.certificate_key, CertificateKey::MlDsa(_));
         let has_names = self.names.is_some();
-        if is_ml_dsa && (has_names || server.is_started() && server.name() != EMBEDDED.name()) {
+        if is_ml_dsa && (has_names || server.is_started() && !is_embedded) {
             let why = format!(
                 "target.certificate-key = {}, which toll makes for embedded alone, without names; write another \
                  key",

@@ -37,6 +37,9 @@ impl Target {
         if self.backend() == Some(Backend::Plain) {
             add("backend", "shows no certificate", &["backend-verify"]);
         }
+        if !self.quic {
+            add("quic", "serves no HTTP/3", &["gso"]);
+        }
         if self.send.is_kernels() {
             add("send", "decides whether sendfile is used", &["sendfile"]);
         }

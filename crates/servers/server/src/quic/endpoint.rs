@@ -1,0 +1,306 @@
+//! An endpoint of QUIC: a socket of a thread, and the connections that come over it.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::BytesMut;
+use counters::CounterRow;
+use http3::Fields;
+use quinn_proto::{ConnectionHandle, DatagramEvent, Incoming};
+
+use super::config::QuicSettings;
+use super::connection::{Connection, Shared};
+use super::socket::UdpSocket;
+use super::timers::Timers;
+use crate::content::Contents;
+
+/// The most connections of an endpoint; more are refused. One takes some 10 KiB.
+const MOST_CONNECTIONS: usize = 65_536;
+
+/// The most sends of a connection before the others get their turn.
+const SENDS: usize = 4;
+
+/// The most receives before connections get their turn.
+const RECEIVES: usize = 8;
+
+/// What an endpoint needs of its thread.
+pub(crate) struct Service<'a> {
+    pub(crate) contents: &'a Contents,
+    pub(crate) row: Option<CounterRow>,
+}
+
+/// See the module.
+pub(crate) struct Endpoint<'a> {
+    quic: quinn_proto::Endpoint,
+    socket: UdpSocket,
+    /// By QUIC's handle.
+    connections: Vec<Option<Connection>>,
+    count: usize,
+    queue: VecDeque<usize>,
+    timers: Timers,
+    shared: Shared<'a>,
+    /// Whether datagrams may wait to be received.
+    is_readable: bool,
+    /// What the socket had no room for.
+    unsent: Option<Unsent>,
+    /// Where datagrams are put together.
+    space: Vec<u8>,
+    is_draining: bool,
+}
+
+/// Datagrams that wait for the socket.
+struct Unsent {
+    transmit: quinn_proto::Transmit,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Endpoint<'a> {
+    pub(crate) fn new(
+        settings: &QuicSettings,
+        socket: Arc<OwnedFd>,
+        service: Service<'a>,
+    ) -> io::Result<Self> {
+        let config = Arc::new(QuicSettings::endpoint());
+        let server = Some(Arc::clone(&settings.server));
+        let Service { contents, row } = service;
+        Ok(Self {
+            quic: quinn_proto::Endpoint::new(config, server, false, None),
+            socket: UdpSocket::new(socket, row)?,
+            connections: Vec::new(),
+            count: 0,
+            queue: VecDeque::new(),
+            timers: Timers::default(),
+            shared: Shared { contents, row, now: Instant::now(), fields: Fields::default() },
+            is_readable: true,
+            unsent: None,
+            space: Vec::new(),
+            is_draining: false,
+        })
+    }
+
+    /// The socket has become ready.
+    pub(crate) fn ready(&mut self, readable: bool, writable: bool) {
+        self.is_readable |= readable;
+        if writable && let Some(Unsent { transmit, bytes }) = self.unsent.take() {
+            self.send(transmit, bytes);
+        }
+    }
+
+    /// Whether it can go on without waiting.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.is_readable || !self.queue.is_empty() && self.unsent.is_none()
+    }
+
+    /// When it is to go on, at the latest.
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+
+    /// Whether no connection is there.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Whether all connections are closed; their ends may still be acknowledged.
+    pub(crate) fn is_drained(&self) -> bool {
+        let is_open = |connection: &Connection| !connection.quic.is_closed();
+        self.unsent.is_none() && !self.connections.iter().flatten().any(is_open)
+    }
+
+    /// Takes no more connections or requests.
+    pub(crate) fn drain(&mut self) {
+        self.is_draining = true;
+        for key in 0..self.connections.len() {
+            if let Some(connection) = &mut self.connections[key] {
+                connection.drain(&mut self.shared);
+                self.enqueue(key);
+            }
+        }
+        self.take_turns();
+    }
+
+    /// Receives, wakes the connections whose time has come, and gives a turn to those that can go on.
+    pub(crate) fn turn(&mut self, now: Instant) {
+        self.shared.now = now;
+        self.receive();
+        while let Some(key) = self.timers.pop(now) {
+            if let Some(connection) = self.connections[key].as_mut() {
+                if connection.quic.poll_timeout().is_some_and(|due| due <= now) {
+                    connection.quic.handle_timeout(now);
+                    self.enqueue(key);
+                } else {
+                    self.timers.set(key, connection.quic.poll_timeout());
+                }
+            }
+        }
+        self.take_turns();
+    }
+
+    fn receive(&mut self) {
+        // What comes is answered; where nothing can be sent, it waits in the kernel.
+        for _ in 0..RECEIVES {
+            if !self.is_readable || self.unsent.is_some() {
+                return;
+            }
+            let mut events = Vec::new();
+            let Self { quic, socket, space, shared, .. } = self;
+            let received = socket.receive(|received| {
+                let ecn =
+                    received.ecn.and_then(|ecn| quinn_proto::EcnCodepoint::from_bits(ecn as u8));
+                for datagram in received.datagrams {
+                    space.clear();
+                    let datagram = BytesMut::from(datagram);
+                    let (from, to) = (received.from, received.to);
+                    match quic.handle(shared.now, from, to, ecn, datagram, space) {
+                        Some(DatagramEvent::Response(transmit)) => {
+                            events.push(Arrival::Response(transmit, space.clone()));
+                        }
+                        Some(DatagramEvent::NewConnection(incoming)) => {
+                            events.push(Arrival::Connection(incoming));
+                        }
+                        Some(DatagramEvent::ConnectionEvent(handle, event)) => {
+                            events.push(Arrival::Event(handle, event));
+                        }
+                        None => {}
+                    }
+                }
+            });
+            // Another error is over once it was told.
+            let is_empty = |error: io::Error| error.kind() == io::ErrorKind::WouldBlock;
+            self.is_readable = !received.is_err_and(is_empty);
+            events.into_iter().for_each(|arrival| self.arrived(arrival));
+        }
+    }
+
+    fn arrived(&mut self, arrival: Arrival) {
+        match arrival {
+            Arrival::Response(transmit, bytes) => self.send(transmit, bytes),
+            Arrival::Connection(incoming) => self.accept(incoming),
+            Arrival::Event(ConnectionHandle(key), event) => {
+                if let Some(connection) = self.connections.get_mut(key).and_then(Option::as_mut) {
+                    connection.quic.handle_event(event);
+                    self.enqueue(key);
+                }
+            }
+        }
+    }
+
+    fn accept(&mut self, incoming: Incoming) {
+        let mut bytes = Vec::new();
+        if self.is_draining || self.count >= MOST_CONNECTIONS {
+            let transmit = self.quic.refuse(incoming, &mut bytes);
+            return self.send(transmit, bytes);
+        }
+        match self.quic.accept(incoming, self.shared.now, &mut bytes, None) {
+            Ok((ConnectionHandle(key), connection)) => {
+                if self.connections.len() <= key {
+                    self.connections.resize_with(key + 1, || None);
+                }
+                self.connections[key] = Some(Connection::new(connection));
+                self.count += 1;
+                if let Some(row) = self.shared.row {
+                    row.begin();
+                }
+                self.enqueue(key);
+            }
+            Err(error) => {
+                if let Some(transmit) = error.response {
+                    self.send(transmit, bytes);
+                }
+            }
+        }
+    }
+
+    fn enqueue(&mut self, key: usize) {
+        if let Some(connection) = self.connections[key].as_mut()
+            && !std::mem::replace(&mut connection.is_queued, true)
+        {
+            self.queue.push_back(key);
+        }
+    }
+
+    fn take_turns(&mut self) {
+        for _ in 0..self.queue.len() {
+            if self.unsent.is_some() {
+                return;
+            }
+            let Some(key) = self.queue.pop_front() else { return };
+            self.take_turn(key);
+        }
+    }
+
+    fn take_turn(&mut self, key: usize) {
+        let Some(connection) = self.connections[key].as_mut() else { return };
+        connection.is_queued = false;
+        connection.turn(&mut self.shared);
+        while let Some(event) = connection.quic.poll_endpoint_events() {
+            if let Some(event) = self.quic.handle_event(ConnectionHandle(key), event) {
+                connection.quic.handle_event(event);
+            }
+        }
+        let segments = self.socket.most_segments(connection.quic.current_mtu().into());
+        let mut has_more = true;
+        for _ in 0..SENDS {
+            let Some(connection) = self.connections[key].as_mut() else { return };
+            let mut bytes = std::mem::take(&mut self.space);
+            bytes.clear();
+            let Some(transmit) =
+                connection.quic.poll_transmit(self.shared.now, segments, &mut bytes)
+            else {
+                self.space = bytes;
+                has_more = false;
+                break;
+            };
+            self.send(transmit, bytes);
+            if self.unsent.is_some() {
+                break;
+            }
+        }
+        let Some(connection) = self.connections[key].as_mut() else { return };
+        if connection.quic.is_drained() {
+            self.connections[key] = None;
+            self.count -= 1;
+            self.timers.set(key, None);
+            return;
+        }
+        self.timers.set(key, connection.quic.poll_timeout());
+        if has_more {
+            self.enqueue(key);
+        }
+    }
+
+    /// Sends, or keeps what the socket has no room for.
+    fn send(&mut self, transmit: quinn_proto::Transmit, bytes: Vec<u8>) {
+        if self.unsent.is_some() {
+            // What answers a datagram, and is lost, as on any network.
+            return;
+        }
+        let out = quinn_udp::Transmit {
+            destination: transmit.destination,
+            ecn: transmit.ecn.and_then(|ecn| quinn_udp::EcnCodepoint::from_bits(ecn as u8)),
+            contents: &bytes[..transmit.size],
+            segment_size: transmit.segment_size,
+            src_ip: transmit.src_ip,
+        };
+        match self.socket.send(&out) {
+            Ok(()) => self.space = bytes,
+            Err(_) => self.unsent = Some(Unsent { transmit, bytes }),
+        }
+    }
+}
+
+/// What a datagram is for.
+enum Arrival {
+    Response(quinn_proto::Transmit, Vec<u8>),
+    Connection(Incoming),
+    Event(ConnectionHandle, quinn_proto::ConnectionEvent),
+}
+
+impl AsFd for Endpoint<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
