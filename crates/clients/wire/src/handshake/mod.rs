@@ -19,6 +19,7 @@ mod numbers;
 mod offer;
 mod offer_error;
 mod provider;
+mod quic;
 mod refusal;
 mod resuming_share;
 mod rustls;
@@ -34,7 +35,7 @@ mod verifier;
 
 use ::tls::Version;
 
-pub(crate) use alert::alert;
+pub use alert::alert;
 pub use client_certificate::ClientCertificate;
 pub use distrust::Distrust;
 pub(crate) use encoding::message_length;
@@ -45,6 +46,7 @@ pub use fingerprint::Fingerprint;
 pub(crate) use numbers::kind;
 pub use offer::{Offer, Sampler, Trust};
 pub use offer_error::OfferError;
+pub use quic::{QuicClient, QuicHandshake};
 pub use under_way::{Client, Handshake};
 
 /// The handshakes of one thread. Each thread has its own client, so that none waits for another.
