@@ -504,6 +504,22 @@ mod tests {
         assert_eq!(socket.send(b"?", false).err().unwrap().kind, ErrorKind::EarlyClose);
     }
 
+    #[test]
+    fn datagrams_that_nobody_receives_are_dropped_and_counted() {
+        let server = std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let client = Socket::connect_udp(server.local_addr().unwrap(), None).unwrap();
+        server.connect(client.socket.local_addr().unwrap().as_socket().unwrap()).unwrap();
+        assert_eq!(client.drops(), 0);
+        // More than a default buffer has room for.
+        let sent = (0..10_000).filter(|_| server.send(&[0; 1_400]).is_ok()).count() as u64;
+        let mut received = 0;
+        while let Ok(Moved::Bytes(1_400)) = client.receive(&mut [0; 2_000]) {
+            received += 1;
+        }
+        assert!(received > 0 && client.drops() > 0);
+        assert_eq!(client.drops() + received, sent);
+    }
+
     /// Segments that the server received up to the first byte, not counting the SYN.
     fn segments(usage: Use) -> u32 {
         let (listener, address) = listener();

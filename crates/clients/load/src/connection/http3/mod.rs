@@ -137,7 +137,10 @@ impl Http3 {
         let now = context.recently();
         while let Some(&place) = self.streams.waiting.front() {
             let Some(id) = self.quic.streams().open(Dir::Bi) else {
-                return self.streams.note_allowed();
+                if self.quic.stats().frame_rx.max_streams_bidi == 0 {
+                    self.streams.note_allowed();
+                }
+                return;
             };
             self.streams.waiting.pop_front();
             let Some(request) = self.streams.at(place) else { continue };

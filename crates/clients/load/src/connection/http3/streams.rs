@@ -77,11 +77,9 @@ impl Streams {
         self.counts.requests += 1;
     }
 
-    /// No more streams are allowed than are open.
+    /// The server, which has not allowed more since the connection began, allows no more streams than there were.
     pub(super) fn note_allowed(&mut self) {
-        let open = self.open();
-        let least = self.counts.allowed_streams.unwrap_or(open).min(open);
-        self.counts.allowed_streams = Some(least);
+        self.counts.allowed_streams.get_or_insert(self.counts.requests);
     }
 
     pub(super) fn at(&mut self, place: usize) -> Option<&mut Request> {
@@ -189,7 +187,10 @@ impl Streams {
             Some(_) => (ErrorKind::Stall, format!("the response made no progress for {limit}")),
             None => (
                 ErrorKind::NoStream,
-                format!("no stream for {limit}: the server allows {}", self.open()),
+                format!(
+                    "no stream for {limit}: {} are open, and the server allows no more",
+                    self.open()
+                ),
             ),
         };
         Failure::new(kind, seen)
