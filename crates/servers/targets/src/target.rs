@@ -654,6 +654,8 @@ mod tests {
             "accelerator-completion",
             "provider",
             "send",
+            "quic",
+            "gso",
             "congestion",
             "record-size",
             "records-per-write",
