@@ -300,6 +300,16 @@ impl Client {
     }
 }
 
+impl Drop for Client {
+    /// The server would wait for what is not acknowledged.
+    fn drop(&mut self) {
+        self.quic.close(Instant::now(), 0u32.into(), bytes::Bytes::new());
+        while let Some(datagram) = self.datagram() {
+            let _ = self.socket.send(&datagram);
+        }
+    }
+}
+
 fn texts(fields: &Fields) -> Vec<(String, String)> {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     fields.iter().map(|(name, value)| (text(name), text(value))).collect()
