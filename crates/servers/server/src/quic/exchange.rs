@@ -11,7 +11,7 @@ use crate::content::{Content, Contents};
 const FILE_READ: usize = 64 << 10;
 
 /// See the module.
-pub(super) struct Exchange {
+pub(crate) struct Exchange {
     request: Message,
     answer: Option<Answer>,
     /// What the client has announced of its body, less what has come of it.
@@ -39,13 +39,13 @@ pub(super) enum Sent {
 }
 
 impl Exchange {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let request = Message::new(Side::Client);
         Self { request, answer: None, body_left: None, response: None }
     }
 
     /// Takes bytes of the request. Of its body it is only counted.
-    pub(super) fn receive(
+    pub(crate) fn receive(
         &mut self,
         mut bytes: &[u8],
         fields: &mut Fields,
@@ -83,7 +83,7 @@ impl Exchange {
     }
 
     /// The request has ended: its response begins.
-    pub(super) fn respond(&mut self) -> Result<(), Breach> {
+    pub(crate) fn respond(&mut self) -> Result<(), Breach> {
         self.request.end()?;
         if self.body_left.is_some_and(|left| left > 0) {
             let what = "a body shorter than its content-length";
@@ -104,7 +104,7 @@ impl Exchange {
     }
 
     /// Whether there is something to send.
-    pub(super) fn is_responding(&self) -> bool {
+    pub(crate) fn is_responding(&self) -> bool {
         self.response.is_some()
     }
 
