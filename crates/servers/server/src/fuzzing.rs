@@ -8,7 +8,7 @@ use http3::{ControlEvent, ErrorCode, Fields, PeerStreams, Side};
 
 use crate::content::Contents;
 use crate::input::HEAD_LIMIT;
-use crate::quic::Exchange;
+use crate::quic::{Exchange, Heads};
 use crate::request::{Parsed, parse};
 
 /// The input is what a client has sent so far.
@@ -52,7 +52,7 @@ fn requested(bytes: &[u8], piece: usize) -> Result<bool, ErrorCode> {
             exchange.receive(piece, &mut fields, &contents)?;
             assert!(!exchange.is_responding());
         }
-        exchange.respond()?;
+        exchange.respond(&mut Heads::default())?;
         Ok(exchange.is_responding())
     };
     take().map_err(|breach: http3::Breach| breach.code)

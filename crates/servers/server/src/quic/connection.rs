@@ -9,7 +9,7 @@ use http3::{Breach, ControlEvent, ErrorCode, Fields, PeerStreams, Side, frame};
 use quinn_proto::{Dir, Event, ReadError, StreamEvent, StreamId, VarInt};
 use tls::SendMode;
 
-use super::exchange::{Exchange, Sent};
+use super::exchange::{Exchange, Heads, Sent};
 use crate::content::Contents;
 
 /// See the module.
@@ -33,6 +33,7 @@ pub(super) struct Shared<'a> {
     pub(super) now: Instant,
     /// Where heads are decoded.
     pub(super) fields: Fields,
+    pub(super) heads: Heads,
 }
 
 impl Connection {
@@ -182,7 +183,7 @@ impl Connection {
             }
         }
         drop(chunks);
-        exchange.respond()?;
+        exchange.respond(&mut shared.heads)?;
         if let Some(row) = shared.row {
             row.count_requests(true, 1);
         }

@@ -13,6 +13,7 @@ use quinn_proto::{ConnectionHandle, DatagramEvent, Incoming};
 
 use super::config::QuicSettings;
 use super::connection::{Connection, Shared};
+use super::exchange::Heads;
 use super::socket::UdpSocket;
 use super::timers::Timers;
 use crate::content::Contents;
@@ -73,7 +74,13 @@ impl<'a> Endpoint<'a> {
             count: 0,
             queue: VecDeque::new(),
             timers: Timers::default(),
-            shared: Shared { contents, row, now: Instant::now(), fields: Fields::default() },
+            shared: Shared {
+                contents,
+                row,
+                now: Instant::now(),
+                fields: Fields::default(),
+                heads: Heads::default(),
+            },
             is_readable: true,
             unsent: None,
             space: Vec::new(),
