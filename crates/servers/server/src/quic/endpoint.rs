@@ -18,7 +18,7 @@ use super::socket::UdpSocket;
 use super::timers::Timers;
 use crate::content::Contents;
 
-/// The most connections of an endpoint; more are refused. One takes some 10 KiB.
+/// The most connections of an endpoint; more are refused.
 const MOST_CONNECTIONS: usize = 65_536;
 
 /// The most sends of a connection before the others get their turn.

@@ -97,6 +97,27 @@ fn many_streams_are_answered_side_by_side() {
 }
 
 #[test]
+fn a_client_that_uses_the_streams_it_has_is_allowed_more() {
+    let server = Serving::new(settings());
+    let mut client = Client::connect(server.address);
+    let request = head("GET", "/bytes/1KiB", &[]);
+    // Requests that do not end, so that all stay open.
+    let mut open = Vec::new();
+    client.until(|client| {
+        while let Some(id) = client.quic.streams().open(Dir::Bi) {
+            assert_eq!(client.quic.send_stream(id).write(&request), Ok(request.len()));
+            open.push(id);
+        }
+        open.len() == 1_024
+    });
+    assert_eq!(client.quic.streams().open(Dir::Bi), None);
+    for id in open {
+        client.quic.send_stream(id).finish().unwrap();
+        assert_eq!(client.response(id).unwrap().body.len(), 1_024);
+    }
+}
+
+#[test]
 fn a_breach_of_the_connections_rules_closes_it_with_its_code() {
     let server = Serving::new(settings());
     let request = head("GET", "/bytes/1KiB", &[]);
