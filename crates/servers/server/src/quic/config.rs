@@ -39,6 +39,8 @@ const UNIDIRECTIONAL_STREAMS: u32 = 16;
 #[derive(Clone)]
 pub(crate) struct QuicSettings {
     pub(super) server: Arc<ServerConfig>,
+    /// Whether many datagrams are sent at once.
+    pub(super) gso: bool,
 }
 
 impl QuicSettings {
@@ -67,7 +69,7 @@ impl QuicSettings {
             .map_err(|_| ServerError::QuicVersion)?;
         let mut server = ServerConfig::with_crypto(Arc::new(tls));
         server.transport_config(Arc::new(transport(settings))).migration(false);
-        Ok(Self { server: Arc::new(server) })
+        Ok(Self { server: Arc::new(server), gso: settings.gso })
     }
 
     /// The settings of an endpoint. Each has keys of its own: it must not reset the connections of another one.

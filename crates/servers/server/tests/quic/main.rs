@@ -14,7 +14,10 @@ use client::{Client, LIMIT, Serving, await_settled, data, head, headers, number,
 #[test]
 fn objects_have_their_bytes_and_datagrams_the_size_that_a_client_takes() {
     for (gso, library) in [(true, Stack::RustlsRing), (false, Stack::RustlsAwsLc)] {
-        let server = Serving::new(Settings { gso, library, ..settings() });
+        let folder = tempfile::tempdir().unwrap();
+        let counters = folder.path().join("counters");
+        let server =
+            Serving::new(Settings { gso, library, counters: Some(counters.clone()), ..settings() });
         for (takes, largest) in [(1_200, 1_200), (1_452, 1_452), (65_527, 1_452)] {
             let mut client = Client::begin(server.address, takes).established();
             let response = client.get("/bytes/3MiB");
@@ -22,7 +25,39 @@ fn objects_have_their_bytes_and_datagrams_the_size_that_a_client_takes() {
             assert!(objects::matches(0, &response.body));
             assert_eq!(client.largest, largest);
         }
+        await_settled(&counters, 3);
+        let sent = counters::SendCounters::settled(&counters).unwrap().write;
+        let of_a_call = sent.bytes / sent.calls;
+        assert!(if gso { of_a_call > 2 * 1_452 } else { of_a_call <= 1_452 }, "{sent:?}");
     }
+}
+
+/// The port is one that nothing can be sent to, and the kernel's refusal is no reason to send otherwise from then on.
+#[test]
+fn a_forged_datagram_does_not_change_how_the_others_are_sent() {
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("skipped: raw sockets need root");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let counters = folder.path().join("counters");
+    let server = Serving::new(Settings { counters: Some(counters.clone()), ..settings() });
+    let initial = Client::begin(server.address, 1_452).datagram().unwrap();
+    let mut datagram = vec![0; 2];
+    datagram.extend_from_slice(&server.address.port().to_be_bytes());
+    datagram.extend_from_slice(&(8 + initial.len() as u16).to_be_bytes());
+    datagram.extend_from_slice(&[0, 0]);
+    datagram.extend_from_slice(&initial);
+    let (family, kind) = (rustix::net::AddressFamily::INET, rustix::net::SocketType::RAW);
+    let raw = rustix::net::socket(family, kind, Some(rustix::net::ipproto::UDP)).unwrap();
+    let flags = rustix::net::SendFlags::empty();
+    rustix::net::sendto(&raw, &datagram, flags, &server.address).unwrap();
+    drop(raw);
+    let mut client = Client::connect(server.address);
+    assert_eq!(client.get("/bytes/3MiB").status, 200);
+    drop(client);
+    await_settled(&counters, 1);
+    let sent = counters::SendCounters::settled(&counters).unwrap().write;
+    assert!(sent.bytes / sent.calls > 2 * 1_452, "{sent:?}");
 }
 
 #[test]
