@@ -41,7 +41,8 @@ fn a_forged_datagram_does_not_change_how_the_others_are_sent() {
     let folder = tempfile::tempdir().unwrap();
     let counters = folder.path().join("counters");
     let server = Serving::new(Settings { counters: Some(counters.clone()), ..settings() });
-    let initial = Client::begin(server.address, 1_452).datagram().unwrap();
+    let mut silent = Client::begin(server.address, 1_452);
+    let initial = silent.datagram().unwrap();
     let mut datagram = vec![0; 2];
     datagram.extend_from_slice(&server.address.port().to_be_bytes());
     datagram.extend_from_slice(&(8 + initial.len() as u16).to_be_bytes());
