@@ -109,7 +109,7 @@ impl<'a, L: TlsContext> Worker<'a, L> {
             }
         }
         for (index, endpoint) in (0..).zip(&endpoints) {
-            epoll.add_connection(endpoint, ENDPOINT | index)?;
+            epoll.add_listener(endpoint, ENDPOINT | index)?;
         }
         Ok(Self {
             listeners,
@@ -229,7 +229,13 @@ impl<'a, L: TlsContext> Worker<'a, L> {
     /// What HTTP/3 has to do.
     fn serve_quic(&mut self, now: Instant) -> io::Result<()> {
         let was_empty = self.is_empty();
-        self.endpoints.iter_mut().try_for_each(|endpoint| endpoint.turn(now))?;
+        for (index, endpoint) in (0..).zip(&mut self.endpoints) {
+            endpoint.turn(now)?;
+            // Otherwise each datagram that has left would wake the thread.
+            if let Some(is_watched) = endpoint.changes_watch() {
+                self.epoll.watch_room(endpoint, ENDPOINT | index, is_watched)?;
+            }
+        }
         if let Some(row) = self.shared.row.filter(|_| !was_empty && self.is_empty()) {
             row.settle();
         }

@@ -47,6 +47,8 @@ pub(crate) struct Endpoint<'a> {
     is_readable: bool,
     /// What the socket had no room for.
     unsent: Option<Unsent>,
+    /// Whether its owner tells when the socket has room.
+    is_watched: bool,
     /// Where datagrams are put together.
     space: Vec<u8>,
     is_draining: bool,
@@ -83,6 +85,7 @@ impl<'a> Endpoint<'a> {
             },
             is_readable: true,
             unsent: None,
+            is_watched: false,
             space: Vec::new(),
             is_draining: false,
         })
@@ -95,6 +98,12 @@ impl<'a> Endpoint<'a> {
             Some(Unsent { transmit, bytes }) => self.send(transmit, bytes),
             None => Ok(()),
         }
+    }
+
+    /// Whether its owner is to tell from now on when the socket has room; `None` where that stays as it is.
+    pub(crate) fn changes_watch(&mut self) -> Option<bool> {
+        let is_watched = self.unsent.is_some();
+        (std::mem::replace(&mut self.is_watched, is_watched) != is_watched).then_some(is_watched)
     }
 
     /// Whether it can go on without waiting.
@@ -179,9 +188,7 @@ impl<'a> Endpoint<'a> {
                     }
                 }
             });
-            // Another error is over once it was told.
-            let is_empty = |error: io::Error| error.kind() == io::ErrorKind::WouldBlock;
-            self.is_readable = !received.is_err_and(is_empty);
+            self.is_readable = received;
             events.into_iter().try_for_each(|arrival| self.arrived(arrival))?;
         }
         Ok(())

@@ -103,13 +103,17 @@ impl UdpSocket {
         }
     }
 
-    /// Receives what has come, as much as one call takes; `WouldBlock` where that is nothing.
-    pub(super) fn receive(&mut self, mut take: impl FnMut(Received<'_>)) -> io::Result<()> {
+    /// Receives what has come, as much as one call takes; whether more may be there.
+    pub(super) fn receive(&mut self, mut take: impl FnMut(Received<'_>)) -> bool {
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
         let mut buffers = self.buffers.chunks_exact_mut(RECEIVED);
         let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
             std::array::from_fn(|_| IoSliceMut::new(buffers.next().unwrap_or_default()));
-        let count = self.state.recv((&*self.socket).into(), &mut slices, &mut metas)?;
+        let count = match self.state.recv((&*self.socket).into(), &mut slices, &mut metas) {
+            Ok(count) => count,
+            // Another error is over once it was told.
+            Err(error) => return error.kind() != io::ErrorKind::WouldBlock,
+        };
         // Nothing can be sent to port 0, which a forged datagram may come from.
         let known = metas.iter().zip(&slices).take(count).filter(|(meta, _)| meta.addr.port() != 0);
         for (meta, bytes) in known {
@@ -120,7 +124,7 @@ impl UdpSocket {
                 datagrams: bytes[..meta.len].chunks(meta.stride.max(1)),
             });
         }
-        Ok(())
+        count == BATCH_SIZE
     }
 
     /// Sends; `false` where the kernel has no room. What it refuses otherwise is lost, as on any network.
