@@ -248,8 +248,9 @@ fn announce(server: &Server, json: bool) {
         let urls =
             |scheme, of: Vec<SocketAddr>| of.into_iter().map(move |at| format!("{scheme}://{at}"));
         let urls: Vec<String> = urls("https", tls).chain(urls("http", plain)).collect();
+        let quic = if server.has_quic() { ", HTTP/3 among them," } else { "" };
         format!(
-            "Serving {} with {version}. Ctrl-C ends it. Try:\n  \
+            "Serving {}{quic} with {version}. Ctrl-C ends it. Try:\n  \
              curl --insecure --output /dev/null {}/bytes/16MiB",
             urls.join(" and "),
             urls[0]

@@ -15,7 +15,20 @@ pub(crate) struct Answer {
     head_only: bool,
 }
 
+/// All that the head of an answer depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AnswerKind {
+    status: Status,
+    size: u64,
+    head_only: bool,
+}
+
 impl Answer {
+    pub(crate) fn kind(&self) -> AnswerKind {
+        let Self { status, ref content, head_only } = *self;
+        AnswerKind { status, size: content.size(), head_only }
+    }
+
     /// The answer to a request whose fields have `head` bytes.
     pub(crate) fn of(method: &[u8], path: &[u8], head: usize, contents: &Contents) -> Self {
         let head_only = method == b"HEAD";

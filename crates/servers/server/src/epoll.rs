@@ -41,6 +41,18 @@ impl Epoll {
         self.add(socket, token, EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP)
     }
 
+    /// Whether the readiness of a listener to send is told too.
+    pub(crate) fn watch_room(
+        &self,
+        socket: impl AsFd,
+        token: u64,
+        is_watched: bool,
+    ) -> io::Result<()> {
+        let room = if is_watched { EventFlags::OUT } else { EventFlags::empty() };
+        let flags = EventFlags::IN | EventFlags::ET | room;
+        Ok(epoll::modify(&self.epoll, socket, EventData::new_u64(token), flags)?)
+    }
+
     /// Registers a descriptor that a paused job waits for. A provider may have used it for a job of another
     /// connection before.
     pub(crate) fn add_job(&self, descriptor: impl AsFd, token: u64) -> io::Result<()> {

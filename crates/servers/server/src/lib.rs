@@ -152,6 +152,11 @@ impl Server {
         self.service.plain.iter().map(Listeners::address).collect()
     }
 
+    /// Whether HTTP/3 is served where HTTPS is.
+    pub fn has_quic(&self) -> bool {
+        self.service.quic.is_some()
+    }
+
     /// The TLS library that it runs on.
     pub fn library(&self) -> Stack {
         self.service.settings.library

@@ -109,7 +109,7 @@ impl<'a, L: TlsContext> Worker<'a, L> {
             }
         }
         for (index, endpoint) in (0..).zip(&endpoints) {
-            epoll.add_connection(endpoint, ENDPOINT | index)?;
+            epoll.add_listener(endpoint, ENDPOINT | index)?;
         }
         Ok(Self {
             listeners,
@@ -149,13 +149,13 @@ impl<'a, L: TlsContext> Worker<'a, L> {
             self.take_turns();
             self.resume();
             let now = self.shared.now;
-            self.serve_quic(now);
+            self.serve_quic(now)?;
             if now >= next_tick {
                 next_tick = now + tick;
                 self.unstick();
                 if drained_by.is_none() && stop() {
                     drained_by = Some(now + DRAIN);
-                    self.drain();
+                    self.drain()?;
                 }
             }
             if now >= next_sweep {
@@ -196,7 +196,7 @@ impl<'a, L: TlsContext> Worker<'a, L> {
             let key = (event.token & !(JOB | LISTENER | ENDPOINT)) as usize;
             if event.token & ENDPOINT != 0 {
                 if let Some(endpoint) = self.endpoints.get_mut(key) {
-                    endpoint.ready(event.readable, event.writable);
+                    endpoint.ready(event.readable, event.writable)?;
                 }
                 continue;
             }
@@ -227,12 +227,19 @@ impl<'a, L: TlsContext> Worker<'a, L> {
     }
 
     /// What HTTP/3 has to do.
-    fn serve_quic(&mut self, now: Instant) {
+    fn serve_quic(&mut self, now: Instant) -> io::Result<()> {
         let was_empty = self.is_empty();
-        self.endpoints.iter_mut().for_each(|endpoint| endpoint.turn(now));
+        for (index, endpoint) in (0..).zip(&mut self.endpoints) {
+            endpoint.turn(now)?;
+            // Otherwise each datagram that has left would wake the thread.
+            if let Some(is_watched) = endpoint.changes_watch() {
+                self.epoll.watch_room(endpoint, ENDPOINT | index, is_watched)?;
+            }
+        }
         if let Some(row) = self.shared.row.filter(|_| !was_empty && self.is_empty()) {
             row.settle();
         }
+        Ok(())
     }
 
     fn accept(&mut self, report: &dyn Fn(&str)) {
@@ -355,14 +362,15 @@ impl<'a, L: TlsContext> Worker<'a, L> {
     }
 
     /// Stops accepting, and ends the connections that have no request in flight.
-    fn drain(&mut self) {
+    fn drain(&mut self) -> io::Result<()> {
         self.shared.draining = true;
         self.listeners.clear();
-        self.endpoints.iter_mut().for_each(Endpoint::drain);
+        self.endpoints.iter_mut().try_for_each(Endpoint::drain)?;
         self.for_each_key(|worker, key| {
             let next = worker.connections[key].drain(&mut worker.shared);
             worker.follow(key, next);
         });
+        Ok(())
     }
 
     /// Ends the connections whose time is up.

@@ -36,6 +36,16 @@ pub enum TargetError {
     /// or ends its process; a caller may leave the target out.
     #[error("{library}: {why}; or leave this target out")]
     NoLibrary { library: Stack, why: String },
+    /// Its program was built without QUIC; a caller may leave the target out.
+    #[error(
+        "{program} was built without QUIC ({flags} does not name it); install one that has it and write its file in \
+         target.program, or leave this target out"
+    )]
+    NoQuic {
+        program: &'static str,
+        /// The command that lists what it was built with.
+        flags: &'static str,
+    },
     /// The security level of its TLS library forbids the certificate's key; a caller may leave the
     /// target out.
     #[error(
@@ -143,6 +153,7 @@ impl TargetError {
                 | Self::NotBuilt { .. }
                 | Self::NoAccelerator(_)
                 | Self::NotCounted(_)
+                | Self::NoQuic { .. }
                 | Self::NoLibrary { .. }
                 | Self::WeakKey { .. }
         )

@@ -251,7 +251,7 @@ pub struct Target {
     /// From 4 on, OpenSSL encrypts 4 or 8 records of a CBC suite in parallel where encrypt-then-MAC is
     /// off; nginx does not use that.
     // In studies: With `server = "embedded"`.
-    #[arg(long, value_name = "N", default_value_t, help_heading = TLS)]
+    #[arg(long, value_name = "N", default_value_t, help_heading = TLS, hide_short_help = true)]
     pub records_per_write: RecordsPerWrite,
 
     /// OpenSSL's library contexts: one that is shared by all threads, or one per-thread
@@ -654,6 +654,8 @@ mod tests {
             "accelerator-completion",
             "provider",
             "send",
+            "quic",
+            "gso",
             "congestion",
             "record-size",
             "records-per-write",

@@ -1,19 +1,9 @@
 //! Header blocks of the peer (RFC 7541, sections 3.2 and 6).
 
 use super::dynamic_table::{DynamicTable, TABLE_SIZE};
+use super::error::{HpackError, WRONG};
 use super::fields::Fields;
 use super::{integer, static_table, string};
-
-/// Why a block cannot be decoded. The table is unknown after that, so the connection is lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HpackError {
-    /// A name or value of more than 64 KiB.
-    LongField,
-    /// More bytes of fields than this decoder takes.
-    LongHead,
-    /// What RFC 7541 forbids.
-    Wrong(&'static str),
-}
 
 /// What was read from a block.
 #[derive(Debug, Default)]
@@ -67,7 +57,7 @@ impl Decoder {
         entered.clear();
         *needs_table = matches!(block, [0x20..0x40, ..]);
         while let [0x20..0x40, ..] = block {
-            let size = integer::take(&mut block, 5).ok_or(integer::WRONG)?;
+            let size = integer::take(&mut block, 5).ok_or(WRONG)?;
             if size > TABLE_SIZE {
                 return Err(HpackError::Wrong("a compression table beyond the agreed size"));
             }
@@ -80,7 +70,7 @@ impl Decoder {
                 0x20.. => return Err(HpackError::Wrong("a table's size within a compressed head")),
                 _ => 4,
             };
-            let index = integer::take(&mut block, prefix).ok_or(integer::WRONG)?;
+            let index = integer::take(&mut block, prefix).ok_or(WRONG)?;
             *needs_table |= index > static_table::FIELDS.len();
             if prefix == 7 {
                 fields.push(self.field(index)?);

@@ -1,12 +1,5 @@
 //! Integers with a prefix (RFC 7541, section 5.1).
 
-use super::HpackError;
-
-/// Where [`take`] finds none in a head.
-pub const WRONG: HpackError = HpackError::Wrong(
-    "a compressed head whose end is missing, or a number in it that is too large",
-);
-
 /// The most bytes after the prefix: more than 2^28 is nothing that a head has a use for.
 const MOST_BYTES: u32 = 4;
 

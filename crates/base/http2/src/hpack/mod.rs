@@ -4,6 +4,7 @@
 mod decoder;
 mod dynamic_table;
 mod encoder;
+mod error;
 mod fields;
 mod huffman;
 pub mod integer;
@@ -13,7 +14,7 @@ pub mod string;
 #[cfg(test)]
 mod tests;
 
-pub use decoder::HpackError;
 pub(crate) use encoder::Encoder;
+pub use error::{HpackError, WRONG};
 pub use fields::Fields;
 pub(crate) use repeats::{REMEMBERED, Repeats};

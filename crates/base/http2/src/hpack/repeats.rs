@@ -4,8 +4,9 @@
 //! was then, or has no part in it. Fields that such a block enters into the table are entered again, until the table
 //! holds nothing else and would not change.
 
-use super::decoder::{Decoded, Decoder, HpackError};
+use super::decoder::{Decoded, Decoder};
 use super::dynamic_table::{OVERHEAD, TABLE_SIZE};
+use super::error::HpackError;
 use super::fields::Fields;
 
 /// How many blocks are remembered.

@@ -1,6 +1,7 @@
 //! Strings (RFC 7541, section 5.2), which QPACK has too, with shorter prefixes (RFC 9204, section 4.1.2).
 
-use super::{HpackError, huffman, integer};
+use super::error::{HpackError, WRONG};
+use super::{huffman, integer};
 
 /// The longest name or value. Servers take some 8 to 64 KiB for a whole head.
 const LONGEST: usize = 64 << 10;
@@ -11,11 +12,11 @@ const LONGEST: usize = 64 << 10;
 /// It does not end, is not in the Huffman code that it claims, or has more than 64 KiB.
 pub fn take(input: &mut &[u8], prefix: u32, out: &mut Vec<u8>) -> Result<(), HpackError> {
     let is_huffman = input.first().is_some_and(|first| first & 1 << prefix != 0);
-    let length = integer::take(input, prefix).ok_or(integer::WRONG)?;
+    let length = integer::take(input, prefix).ok_or(WRONG)?;
     if length > LONGEST {
         return Err(HpackError::LongField);
     }
-    let text = input.split_off(..length).ok_or(integer::WRONG)?;
+    let text = input.split_off(..length).ok_or(WRONG)?;
     if !is_huffman {
         out.extend_from_slice(text);
         return Ok(());

@@ -1,6 +1,6 @@
 //! Field sections of the peer (RFC 9204, section 4.5).
 
-use http2::hpack::{HpackError, integer, string};
+use http2::hpack::{HpackError, WRONG, integer, string};
 
 use super::static_table;
 use crate::{Breach, ErrorCode, Fields, LONGEST_HEAD};
@@ -12,11 +12,11 @@ use crate::{Breach, ErrorCode, Fields, LONGEST_HEAD};
 pub fn decode(mut section: &[u8], fields: &mut Fields) -> Result<(), Breach> {
     let section = &mut section;
     fields.clear();
-    let required = integer::take(section, 8).ok_or(integer::WRONG).map_err(breach)?;
+    let required = integer::take(section, 8).ok_or(WRONG).map_err(breach)?;
     if required != 0 {
         return Err(DYNAMIC);
     }
-    integer::take(section, 7).ok_or(integer::WRONG).map_err(breach)?;
+    integer::take(section, 7).ok_or(WRONG).map_err(breach)?;
     while let Some(first) = section.first() {
         match *first {
             first @ 0x80.. => fields.push(known(section, first & 0x40 != 0, 6)?),
@@ -50,7 +50,7 @@ fn known(
     is_static: bool,
     prefix: u32,
 ) -> Result<(&'static [u8], &'static [u8]), Breach> {
-    let index = integer::take(section, prefix).ok_or(integer::WRONG).map_err(breach)?;
+    let index = integer::take(section, prefix).ok_or(WRONG).map_err(breach)?;
     if !is_static {
         return Err(DYNAMIC);
     }

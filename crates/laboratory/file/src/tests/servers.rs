@@ -105,6 +105,23 @@ fn what_the_embedded_servers_library_lacks_is_refused() {
 }
 
 #[test]
+fn http3_without_a_server_that_has_it_is_refused() {
+    let http3 = "load.http = '3'";
+    let rustls = "server = 'embedded'\nlibrary = 'rustls-ring'";
+    assert_golden!([
+        refused(rustls, http3),
+        refused("server = 'apache'", http3),
+        refused("server = 'embedded'", "target.quic = true"),
+        refused(rustls, "target.gso = false"),
+        refused("server = 'tomcat'\nquic = true", ""),
+        refused("server = 'caddy'\nquic = true\ngso = false", ""),
+    ]);
+    let both = format!("{rustls}\nquic = true");
+    let of = |case: &str| study(&[&both], &[case, http3]).map(drop).map_err(|e| e.to_string());
+    assert_eq!(of("target.gso = false"), Ok(()));
+}
+
+#[test]
 fn what_is_said_for_other_servers_is_left_out() {
     let study = study(
         &["certificate-key = \"rsa:4096\"", "tickets = true", "object = \"2MiB\"", COMMAND],

@@ -12,6 +12,7 @@ mod faulty_accelerator;
 mod haproxy;
 mod hosts;
 mod http2;
+mod http3;
 mod isa_l;
 mod kernel_tls;
 mod latency_logs;

@@ -9,7 +9,9 @@ use http3::{Breach, ControlEvent, ErrorCode, Fields, PeerStreams, Side, frame};
 use quinn_proto::{Dir, Event, ReadError, StreamEvent, StreamId, VarInt};
 use tls::SendMode;
 
-use super::exchange::{Exchange, Sent};
+use super::config::FIRST_STREAMS;
+use super::exchange::{Exchange, Heads, Sent};
+use crate::answer::MAX_STREAMS;
 use crate::content::Contents;
 
 /// See the module.
@@ -33,6 +35,7 @@ pub(super) struct Shared<'a> {
     pub(super) now: Instant,
     /// Where heads are decoded.
     pub(super) fields: Fields,
+    pub(super) heads: Heads,
 }
 
 impl Connection {
@@ -100,6 +103,7 @@ impl Connection {
             StreamEvent::Opened { dir } => {
                 while let Some(id) = self.quic.streams().accept(dir) {
                     self.readable(id, shared)?;
+                    self.allow_more();
                 }
                 Ok(())
             }
@@ -120,6 +124,14 @@ impl Connection {
                 Ok(())
             }
             StreamEvent::Available { .. } => Ok(()),
+        }
+    }
+
+    /// Allows a client that has many requests open as many as any may have.
+    fn allow_more(&mut self) {
+        let has_many = self.exchanges.len() >= FIRST_STREAMS as usize / 2;
+        if has_many && self.quic.max_concurrent_streams(Dir::Bi) < MAX_STREAMS.into() {
+            self.quic.set_max_concurrent_streams(Dir::Bi, MAX_STREAMS.into());
         }
     }
 
@@ -182,7 +194,7 @@ impl Connection {
             }
         }
         drop(chunks);
-        exchange.respond()?;
+        exchange.respond(&mut shared.heads)?;
         if let Some(row) = shared.row {
             row.count_requests(true, 1);
         }

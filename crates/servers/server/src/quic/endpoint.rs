@@ -13,11 +13,12 @@ use quinn_proto::{ConnectionHandle, DatagramEvent, Incoming};
 
 use super::config::QuicSettings;
 use super::connection::{Connection, Shared};
+use super::exchange::Heads;
 use super::socket::UdpSocket;
 use super::timers::Timers;
 use crate::content::Contents;
 
-/// The most connections of an endpoint; more are refused. One takes some 10 KiB.
+/// The most connections of an endpoint; more are refused.
 const MOST_CONNECTIONS: usize = 65_536;
 
 /// The most sends of a connection before the others get their turn.
@@ -46,6 +47,8 @@ pub(crate) struct Endpoint<'a> {
     is_readable: bool,
     /// What the socket had no room for.
     unsent: Option<Unsent>,
+    /// Whether its owner tells when the socket has room.
+    is_watched: bool,
     /// Where datagrams are put together.
     space: Vec<u8>,
     is_draining: bool,
@@ -68,25 +71,39 @@ impl<'a> Endpoint<'a> {
         let Service { contents, row } = service;
         Ok(Self {
             quic: quinn_proto::Endpoint::new(config, server, false, None),
-            socket: UdpSocket::new(socket, row)?,
+            socket: UdpSocket::new(socket, settings.gso, row)?,
             connections: Vec::new(),
             count: 0,
             queue: VecDeque::new(),
             timers: Timers::default(),
-            shared: Shared { contents, row, now: Instant::now(), fields: Fields::default() },
+            shared: Shared {
+                contents,
+                row,
+                now: Instant::now(),
+                fields: Fields::default(),
+                heads: Heads::default(),
+            },
             is_readable: true,
             unsent: None,
+            is_watched: false,
             space: Vec::new(),
             is_draining: false,
         })
     }
 
     /// The socket has become ready.
-    pub(crate) fn ready(&mut self, readable: bool, writable: bool) {
+    pub(crate) fn ready(&mut self, readable: bool, writable: bool) -> io::Result<()> {
         self.is_readable |= readable;
-        if writable && let Some(Unsent { transmit, bytes }) = self.unsent.take() {
-            self.send(transmit, bytes);
+        match self.unsent.take_if(|_| writable) {
+            Some(Unsent { transmit, bytes }) => self.send(transmit, bytes),
+            None => Ok(()),
         }
+    }
+
+    /// Whether its owner is to tell from now on when the socket has room; `None` where that stays as it is.
+    pub(crate) fn changes_watch(&mut self) -> Option<bool> {
+        let is_watched = self.unsent.is_some();
+        (std::mem::replace(&mut self.is_watched, is_watched) != is_watched).then_some(is_watched)
     }
 
     /// Whether it can go on without waiting.
@@ -111,7 +128,7 @@ impl<'a> Endpoint<'a> {
     }
 
     /// Takes no more connections or requests.
-    pub(crate) fn drain(&mut self) {
+    pub(crate) fn drain(&mut self) -> io::Result<()> {
         self.is_draining = true;
         for key in 0..self.connections.len() {
             if let Some(connection) = &mut self.connections[key] {
@@ -119,13 +136,16 @@ impl<'a> Endpoint<'a> {
                 self.enqueue(key);
             }
         }
-        self.take_turns();
+        self.take_turns()
     }
 
     /// Receives, wakes the connections whose time has come, and gives a turn to those that can go on.
-    pub(crate) fn turn(&mut self, now: Instant) {
+    ///
+    /// # Errors
+    /// The socket does not do what was asked of it.
+    pub(crate) fn turn(&mut self, now: Instant) -> io::Result<()> {
         self.shared.now = now;
-        self.receive();
+        self.receive()?;
         while let Some(key) = self.timers.pop(now) {
             if let Some(connection) = self.connections[key].as_mut() {
                 if connection.quic.poll_timeout().is_some_and(|due| due <= now) {
@@ -136,14 +156,14 @@ impl<'a> Endpoint<'a> {
                 }
             }
         }
-        self.take_turns();
+        self.take_turns()
     }
 
-    fn receive(&mut self) {
+    fn receive(&mut self) -> io::Result<()> {
         // What comes is answered; where nothing can be sent, it waits in the kernel.
         for _ in 0..RECEIVES {
             if !self.is_readable || self.unsent.is_some() {
-                return;
+                break;
             }
             let mut events = Vec::new();
             let Self { quic, socket, space, shared, .. } = self;
@@ -168,17 +188,16 @@ impl<'a> Endpoint<'a> {
                     }
                 }
             });
-            // Another error is over once it was told.
-            let is_empty = |error: io::Error| error.kind() == io::ErrorKind::WouldBlock;
-            self.is_readable = !received.is_err_and(is_empty);
-            events.into_iter().for_each(|arrival| self.arrived(arrival));
+            self.is_readable = received;
+            events.into_iter().try_for_each(|arrival| self.arrived(arrival))?;
         }
+        Ok(())
     }
 
-    fn arrived(&mut self, arrival: Arrival) {
+    fn arrived(&mut self, arrival: Arrival) -> io::Result<()> {
         match arrival {
-            Arrival::Response(transmit, bytes) => self.send(transmit, bytes),
-            Arrival::Connection(incoming) => self.accept(incoming),
+            Arrival::Response(transmit, bytes) => return self.send(transmit, bytes),
+            Arrival::Connection(incoming) => return self.accept(incoming),
             Arrival::Event(ConnectionHandle(key), event) => {
                 if let Some(connection) = self.connections.get_mut(key).and_then(Option::as_mut) {
                     connection.quic.handle_event(event);
@@ -186,9 +205,10 @@ impl<'a> Endpoint<'a> {
                 }
             }
         }
+        Ok(())
     }
 
-    fn accept(&mut self, incoming: Incoming) {
+    fn accept(&mut self, incoming: Incoming) -> io::Result<()> {
         let mut bytes = Vec::new();
         if self.is_draining || self.count >= MOST_CONNECTIONS {
             let transmit = self.quic.refuse(incoming, &mut bytes);
@@ -205,12 +225,12 @@ impl<'a> Endpoint<'a> {
                     row.begin();
                 }
                 self.enqueue(key);
+                Ok(())
             }
-            Err(error) => {
-                if let Some(transmit) = error.response {
-                    self.send(transmit, bytes);
-                }
-            }
+            Err(error) => match error.response {
+                Some(transmit) => self.send(transmit, bytes),
+                None => Ok(()),
+            },
         }
     }
 
@@ -222,18 +242,19 @@ impl<'a> Endpoint<'a> {
         }
     }
 
-    fn take_turns(&mut self) {
+    fn take_turns(&mut self) -> io::Result<()> {
         for _ in 0..self.queue.len() {
             if self.unsent.is_some() {
-                return;
+                break;
             }
-            let Some(key) = self.queue.pop_front() else { return };
-            self.take_turn(key);
+            let Some(key) = self.queue.pop_front() else { break };
+            self.take_turn(key)?;
         }
+        Ok(())
     }
 
-    fn take_turn(&mut self, key: usize) {
-        let Some(connection) = self.connections[key].as_mut() else { return };
+    fn take_turn(&mut self, key: usize) -> io::Result<()> {
+        let Some(connection) = self.connections[key].as_mut() else { return Ok(()) };
         connection.is_queued = false;
         connection.turn(&mut self.shared);
         while let Some(event) = connection.quic.poll_endpoint_events() {
@@ -244,7 +265,7 @@ impl<'a> Endpoint<'a> {
         let segments = self.socket.most_segments(connection.quic.current_mtu().into());
         let mut has_more = true;
         for _ in 0..SENDS {
-            let Some(connection) = self.connections[key].as_mut() else { return };
+            let Some(connection) = self.connections[key].as_mut() else { break };
             let mut bytes = std::mem::take(&mut self.space);
             bytes.clear();
             let Some(transmit) =
@@ -254,29 +275,30 @@ impl<'a> Endpoint<'a> {
                 has_more = false;
                 break;
             };
-            self.send(transmit, bytes);
+            self.send(transmit, bytes)?;
             if self.unsent.is_some() {
                 break;
             }
         }
-        let Some(connection) = self.connections[key].as_mut() else { return };
+        let Some(connection) = self.connections[key].as_mut() else { return Ok(()) };
         if connection.quic.is_drained() {
             self.connections[key] = None;
             self.count -= 1;
             self.timers.set(key, None);
-            return;
+            return Ok(());
         }
         self.timers.set(key, connection.quic.poll_timeout());
         if has_more {
             self.enqueue(key);
         }
+        Ok(())
     }
 
     /// Sends, or keeps what the socket has no room for.
-    fn send(&mut self, transmit: quinn_proto::Transmit, bytes: Vec<u8>) {
+    fn send(&mut self, transmit: quinn_proto::Transmit, bytes: Vec<u8>) -> io::Result<()> {
         if self.unsent.is_some() {
             // What answers a datagram, and is lost, as on any network.
-            return;
+            return Ok(());
         }
         let out = quinn_udp::Transmit {
             destination: transmit.destination,
@@ -285,10 +307,11 @@ impl<'a> Endpoint<'a> {
             segment_size: transmit.segment_size,
             src_ip: transmit.src_ip,
         };
-        match self.socket.send(&out) {
-            Ok(()) => self.space = bytes,
-            Err(_) => self.unsent = Some(Unsent { transmit, bytes }),
+        match self.socket.send(&out)? {
+            true => self.space = bytes,
+            false => self.unsent = Some(Unsent { transmit, bytes }),
         }
+        Ok(())
     }
 }
 

@@ -4,14 +4,14 @@ use bytes::Bytes;
 use http3::{Breach, ErrorCode, Fields, Message, MessagePart, RequestHead, Side, frame, qpack};
 use quinn_proto::{SendStream, WriteError};
 
-use crate::answer::Answer;
+use crate::answer::{Answer, AnswerKind};
 use crate::content::{Content, Contents};
 
 /// The most of a file that is read at once, and kept while the connection has no room for it.
 const FILE_READ: usize = 64 << 10;
 
 /// See the module.
-pub(super) struct Exchange {
+pub(crate) struct Exchange {
     request: Message,
     answer: Option<Answer>,
     /// What the client has announced of its body, less what has come of it.
@@ -39,13 +39,13 @@ pub(super) enum Sent {
 }
 
 impl Exchange {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let request = Message::new(Side::Client);
         Self { request, answer: None, body_left: None, response: None }
     }
 
     /// Takes bytes of the request. Of its body it is only counted.
-    pub(super) fn receive(
+    pub(crate) fn receive(
         &mut self,
         mut bytes: &[u8],
         fields: &mut Fields,
@@ -83,28 +83,20 @@ impl Exchange {
     }
 
     /// The request has ended: its response begins.
-    pub(super) fn respond(&mut self) -> Result<(), Breach> {
+    pub(crate) fn respond(&mut self, heads: &mut Heads) -> Result<(), Breach> {
         self.request.end()?;
         if self.body_left.is_some_and(|left| left > 0) {
             let what = "a body shorter than its content-length";
             return Err(Breach::new(ErrorCode::MessageError, what));
         }
         let Some(answer) = self.answer.take() else { return Ok(()) };
-        let (mut section, mut pending) = (Vec::new(), Vec::new());
-        answer.with_fields(|fields| qpack::encode(fields.iter().copied(), &mut section));
-        frame::put_headers(&mut pending, &section);
-        let end = answer.body_size();
-        if end > 0 {
-            // One frame, however long, since its length is known.
-            frame::put_data_head(&mut pending, end);
-        }
-        let content = answer.content;
-        self.response = Some(Response { pending: pending.into(), content, offset: 0, end });
+        let (pending, end) = (heads.of(&answer), answer.body_size());
+        self.response = Some(Response { pending, content: answer.content, offset: 0, end });
         Ok(())
     }
 
     /// Whether there is something to send.
-    pub(super) fn is_responding(&self) -> bool {
+    pub(crate) fn is_responding(&self) -> bool {
         self.response.is_some()
     }
 
@@ -126,6 +118,30 @@ impl Exchange {
                 Err(_) => return Sent::Broken,
             }
         }
+    }
+}
+
+/// What responses begin with, of which the last one is remembered: a load asks for the same again and again.
+#[derive(Default)]
+pub(crate) struct Heads(Option<(AnswerKind, Bytes)>);
+
+impl Heads {
+    /// The head of a response, and the head of the frame with its body.
+    fn of(&mut self, answer: &Answer) -> Bytes {
+        let kind = answer.kind();
+        if let Some((_, begin)) = self.0.as_ref().filter(|(last, _)| *last == kind) {
+            return begin.clone();
+        }
+        let (mut section, mut begin) = (Vec::new(), Vec::new());
+        answer.with_fields(|fields| qpack::encode(fields.iter().copied(), &mut section));
+        frame::put_headers(&mut begin, &section);
+        if answer.body_size() > 0 {
+            // One frame, however long, since its length is known.
+            frame::put_data_head(&mut begin, answer.body_size());
+        }
+        let begin = Bytes::from(begin);
+        self.0 = Some((kind, begin.clone()));
+        begin
     }
 }
 

@@ -14,4 +14,6 @@ mod timers;
 
 pub(crate) use config::QuicSettings;
 pub(crate) use endpoint::{Endpoint, Service};
+#[cfg(any(test, fuzzing))]
+pub(crate) use exchange::{Exchange, Heads};
 pub(crate) use socket::UdpSockets;

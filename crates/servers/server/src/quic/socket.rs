@@ -68,6 +68,7 @@ impl UdpSockets {
 pub(super) struct UdpSocket {
     socket: Arc<OwnedFd>,
     state: UdpSocketState,
+    gso: bool,
     buffers: Vec<u8>,
     row: Option<CounterRow>,
 }
@@ -81,19 +82,41 @@ pub(super) struct Received<'b> {
 }
 
 impl UdpSocket {
-    pub(super) fn new(socket: Arc<OwnedFd>, row: Option<CounterRow>) -> io::Result<Self> {
+    pub(super) fn new(
+        socket: Arc<OwnedFd>,
+        gso: bool,
+        row: Option<CounterRow>,
+    ) -> io::Result<Self> {
         let state = UdpSocketState::new((&*socket).into())?;
-        Ok(Self { socket, state, buffers: vec![0; BATCH_SIZE * RECEIVED], row })
+        let socket = Self { socket, state, gso, buffers: vec![0; BATCH_SIZE * RECEIVED], row };
+        socket.check_gso()?;
+        Ok(socket)
     }
 
-    /// Receives what has come, as much as one call takes; `WouldBlock` where that is nothing.
-    pub(super) fn receive(&mut self, mut take: impl FnMut(Received<'_>)) -> io::Result<()> {
+    /// That datagrams leave one by one must not be found out from the figures.
+    fn check_gso(&self) -> io::Result<()> {
+        match self.gso && self.state.max_gso_segments() == 1 {
+            true => Err(io::Error::other(
+                "this kernel or this network card does not cut datagrams (UDP_SEGMENT); write --gso off",
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// Receives what has come, as much as one call takes; whether more may be there.
+    pub(super) fn receive(&mut self, mut take: impl FnMut(Received<'_>)) -> bool {
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
         let mut buffers = self.buffers.chunks_exact_mut(RECEIVED);
         let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
             std::array::from_fn(|_| IoSliceMut::new(buffers.next().unwrap_or_default()));
-        let count = self.state.recv((&*self.socket).into(), &mut slices, &mut metas)?;
-        for (meta, bytes) in metas.iter().zip(&slices).take(count) {
+        let count = match self.state.recv((&*self.socket).into(), &mut slices, &mut metas) {
+            Ok(count) => count,
+            // Another error is over once it was told.
+            Err(error) => return error.kind() != io::ErrorKind::WouldBlock,
+        };
+        // Nothing can be sent to port 0, which a forged datagram may come from.
+        let known = metas.iter().zip(&slices).take(count).filter(|(meta, _)| meta.addr.port() != 0);
+        for (meta, bytes) in known {
             take(Received {
                 from: meta.addr,
                 to: meta.dst_ip,
@@ -101,21 +124,24 @@ impl UdpSocket {
                 datagrams: bytes[..meta.len].chunks(meta.stride.max(1)),
             });
         }
-        Ok(())
+        count == BATCH_SIZE
     }
 
-    /// Sends; `WouldBlock` where the kernel has no room. What it refuses otherwise is lost, as on any network.
-    pub(super) fn send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
+    /// Sends; `false` where the kernel has no room. What it refuses otherwise is lost, as on any network.
+    ///
+    /// # Errors
+    /// It has stopped to cut datagrams.
+    pub(super) fn send(&self, transmit: &Transmit<'_>) -> io::Result<bool> {
         match self.state.try_send((&*self.socket).into(), transmit) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
-            Err(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(_) => self.check_gso()?,
             Ok(()) => {
                 if let Some(row) = self.row {
                     row.count_call(Call::Write, transmit.contents.len() as u64);
                 }
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// How many datagrams of this size may leave in one send.

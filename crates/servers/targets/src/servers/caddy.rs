@@ -1,4 +1,4 @@
-//! Caddy, 2.6 or later: a server in Go, with Go's own TLS. It serves files over HTTP/1.1 and HTTP/2.
+//! Caddy, 2.6 or later: a server in Go, with Go's own TLS. It serves files over HTTP/1.1, HTTP/2 and HTTP/3.
 //!
 //! Go has no choice of suites in TLS 1.3, no session cache, and no encrypt-then-MAC; it gives tickets.
 //! So it negotiates what a client offers of what Go has.
@@ -68,8 +68,14 @@ impl Program for Caddy {
 /// Its configuration: two servers that answer with files, without an administrative interface and without
 /// certificates of its own.
 fn configuration(context: &LaunchContext<'_>) -> Value {
-    let routes = json!([{"handle": [{"handler": "file_server", "root": context.root}]}]);
-    let server = |listen: &[SocketAddr], protocols: [&str; 2]| {
+    let quic = context.settings.target.quic;
+    let mut handlers = vec![json!({"handler": "file_server", "root": context.root})];
+    if quic {
+        // Without this, responses over HTTP/1.1 and 2 would have a field more than they have without HTTP/3.
+        handlers.insert(0, json!({"handler": "headers", "response": {"delete": ["Alt-Svc"]}}));
+    }
+    let routes = json!([{"handle": handlers}]);
+    let server = |listen: &[SocketAddr], protocols: &[&str]| {
         let listen: Vec<String> = listen.iter().map(ToString::to_string).collect();
         json!({
             "listen": listen,
@@ -79,7 +85,7 @@ fn configuration(context: &LaunchContext<'_>) -> Value {
             "idle_timeout": "1h",
         })
     };
-    let mut https = server(&context.https, ["h1", "h2"]);
+    let mut https = server(&context.https, if quic { &["h1", "h2", "h3"] } else { &["h1", "h2"] });
     https["tls_connection_policies"] = json!([policy(context.settings)]);
     json!({
         "admin": {"disabled": true, "config": {"persist": false}},
@@ -90,7 +96,7 @@ fn configuration(context: &LaunchContext<'_>) -> Value {
                     "load_files": [{"certificate": context.certificate(), "key": context.key()}],
                 },
             },
-            "http": {"servers": {"https": https, "http": server(&context.http, ["h1", "h2c"])}},
+            "http": {"servers": {"https": https, "http": server(&context.http, &["h1", "h2c"])}},
         },
     })
 }
@@ -127,5 +133,15 @@ mod tests {
         let expected = json!({"protocol_min": "tls1.3", "protocol_max": "tls1.3",
                               "curves": ["x25519"]});
         assert_eq!(*policy, expected);
+    }
+
+    #[test]
+    fn http3_is_one_of_its_protocols_where_it_is_asked_for() {
+        let mut settings = Settings::new("0".parse().unwrap());
+        for (quic, protocols) in [(false, json!(["h1", "h2"])), (true, json!(["h1", "h2", "h3"]))] {
+            settings.target.quic = quic;
+            let text = configuration(&context("/f", &settings));
+            assert_eq!(text["apps"]["http"]["servers"]["https"]["protocols"], protocols);
+        }
     }
 }

@@ -39,6 +39,9 @@ impl Program for Haproxy {
     fn version(&self, binary: &Path, settings: &Settings) -> Result<String, TargetError> {
         let output = program::ask(binary, &["-vv".into()], settings.variables())?;
         let said = String::from_utf8_lossy(&output.stdout);
+        if settings.target.quic && !has_quic(&said) {
+            return Err(TargetError::NoQuic { program: "haproxy", flags: "haproxy -vv" });
+        }
         let version = parse_version(&said).ok_or_else(|| {
             let complaint = String::from_utf8_lossy(&output.stderr);
             let complaint = complaint.lines().next().unwrap_or("it says nothing of them").trim();
@@ -95,6 +98,12 @@ fn complaint(line: &str) -> Option<&str> {
     (!is_summary).then_some(what)
 }
 
+/// Whether it was built with QUIC, by its list of features.
+fn has_quic(said: &str) -> bool {
+    let list = said.lines().find_map(|line| line.strip_prefix("Feature list : "));
+    list.is_some_and(|list| list.split_whitespace().any(|feature| feature == "+QUIC"))
+}
+
 fn parse_version(said: &str) -> Option<String> {
     let after = |start: &str| said.lines().find_map(|line| line.strip_prefix(start));
     // Before 2.4 it was "HA-Proxy version".
@@ -122,6 +131,14 @@ mod tests {
                     Running on OpenSSL version : OpenSSL 3.0.22 25 Aug 2026\n";
         assert_eq!(parse_version(said).unwrap(), "HAProxy/2.6.12-1+deb12u4, OpenSSL 3.0.22");
         assert_eq!(parse_version("HAProxy version 2.6.12\n"), None);
+    }
+
+    #[test]
+    fn quic_is_a_feature_of_its_build() {
+        let list = |features: &str| format!("HAProxy version 3.0.5\nFeature list : {features}\n");
+        assert!(has_quic(&list("-51DEGREES +OPENSSL +QUIC -QUIC_OPENSSL_COMPAT")));
+        assert!(!has_quic(&list("+OPENSSL -QUIC +QUIC_OPENSSL_COMPAT")));
+        assert!(!has_quic("HAProxy version 2.6.12\n"));
     }
 
     #[test]

@@ -54,6 +54,9 @@ impl Program for Nginx {
     fn version(&self, binary: &Path, settings: &Settings) -> Result<String, TargetError> {
         let output = program::ask(binary, &["-V".into()], settings.variables())?;
         let said = String::from_utf8_lossy(&output.stderr);
+        if settings.target.quic && !said.contains("--with-http_v3_module") {
+            return Err(TargetError::NoQuic { program: "nginx", flags: "nginx -V" });
+        }
         parse_version(&said).ok_or_else(|| {
             TargetError::Settings(format!(
                 "{} -V names no version and no OpenSSL; use an nginx that is built with its SSL \

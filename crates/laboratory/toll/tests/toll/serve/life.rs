@@ -84,6 +84,8 @@ fn what_cannot_be_served_is_said_in_one_line() {
             &["--library-context", "per-thread", "--library", "rustls-ring"],
             "is for OpenSSL with its own private keys",
         ),
+        (&["--quic"], "write --library rustls-ring or rustls-aws-lc, or leave out --quic"),
+        (&["--quic", "--library", "rustls-ring", "--tls", "1.2"], "add 1.3 to --tls"),
         (&["--timeout", "0s"], "--timeout 0s would end every connection"),
         (&["--library", "openssl-built"], "run LD_LIBRARY_PATH=target/openssl/lib toll serve"),
         (&["--listen", "192.0.2.1:0"], "cannot listen on 192.0.2.1:0"),
@@ -102,6 +104,7 @@ fn options_that_do_not_parse_say_how_to_write_them() {
         (&["--timeout", "30"], "has no unit"),
         (&["--record-size", "32KiB"], "use 512B to 16KiB"),
         (&["--records-per-write", "0"], "use 1 to 64"),
+        (&["--gso", "off"], "--quic"),
         (&["--offload", "inline"], "--accelerator"),
         (
             &["--accelerator", "model", "--accelerator-rate", "40000/s"],

@@ -47,7 +47,7 @@ global
     tune.ssl.lifetime 3600
     tune.h2.max-concurrent-streams 1024
     log stderr format raw daemon notice
-{user}{pauses}
+{quic}{user}{pauses}
 defaults
     mode http
     timeout connect 10s
@@ -60,20 +60,26 @@ defaults
 frontend clients
     bind {http}
     bind {https} {tls}
-    default_backend objects
+{udp}    default_backend objects
 
 backend objects
     server objects {backend}
 ",
         threads = cpus.len(),
         cpus = list.join(" "),
+        // The second is for a TLS library whose own interface for QUIC is not HAProxy's.
+        quic = match context.settings.target.quic {
+            true => "    tune.quic.frontend.max-streams-bidi 1024\n    limited-quic\n",
+            false => "",
+        },
         user = user,
         pauses =
             if context.settings.target.pauses_handshakes() { "    ssl-mode-async\n" } else { "" },
         sessions = if context.settings.target.session_cache { SESSIONS } else { 0 },
         http = addresses(&context.http),
         https = addresses(&context.https),
-        tls = tls(context)?,
+        tls = tls(context, "h2,http/1.1")?,
+        udp = udp(context)?,
         reuse = reuse(context.settings.target.backend_connections),
         backend = backend(context)?,
     ))
@@ -103,12 +109,23 @@ fn backend(context: &LaunchContext<'_>) -> Result<String, TargetError> {
     Ok(format!("{address} ssl sni str({NAME}) no-ssl-reuse {verify}"))
 }
 
+/// Where HTTP/3 is served, if it is.
+fn udp(context: &LaunchContext<'_>) -> Result<String, TargetError> {
+    if !context.settings.target.quic {
+        return Ok(String::new());
+    }
+    let family = |address: &SocketAddr| if address.is_ipv4() { "quic4@" } else { "quic6@" };
+    let at = |address: &SocketAddr| format!("{}{address}", family(address));
+    let all: Vec<String> = context.https.iter().map(at).collect();
+    Ok(format!("    bind {} {}\n", all.join(","), tls(context, "h3")?))
+}
+
 fn addresses(all: &[SocketAddr]) -> String {
     let all: Vec<String> = all.iter().map(ToString::to_string).collect();
     all.join(",")
 }
 
-fn tls(context: &LaunchContext<'_>) -> Result<String, TargetError> {
+fn tls(context: &LaunchContext<'_>, protocols: &str) -> Result<String, TargetError> {
     let Settings { target, versions, suites, .. } = context.settings;
     let mut words = vec![
         format!("ssl crt {}{}", quoted(&context.folder.join(PEM))?, names(context)?),
@@ -128,7 +145,7 @@ fn tls(context: &LaunchContext<'_>) -> Result<String, TargetError> {
     if !target.tickets {
         words.push("no-tls-tickets".to_owned());
     }
-    words.push("alpn h2,http/1.1".to_owned());
+    words.push(format!("alpn {protocols}"));
     Ok(words.join(" "))
 }
 
@@ -189,6 +206,24 @@ fn quoted(path: &Path) -> Result<String, TargetError> {
 mod tests {
     use super::*;
     use crate::launch_context::tests::context;
+
+    #[test]
+    fn quic_has_the_port_of_tls_over_tcp() {
+        let mut settings = Settings::new("0".parse().unwrap());
+        settings.target.server = crate::by_name("haproxy").unwrap();
+        let without = render(&context("/f", &settings)).unwrap();
+        assert!(!without.contains("quic"), "{without}");
+        settings.target.quic = true;
+        let with = render(&context("/f", &settings)).unwrap();
+        let line =
+            |start: &str| with.lines().map(str::trim).find(|line| line.starts_with(start)).unwrap();
+        let tcp = line("bind 127.0.0.1:1 ssl");
+        assert_eq!(
+            line("bind quic4@"),
+            tcp.replace("127.0.0.1", "quic4@127.0.0.1").replace("h2,http/1.1", "h3")
+        );
+        line("limited-quic");
+    }
 
     #[test]
     fn the_backend_is_spoken_to_as_it_was_asked() {

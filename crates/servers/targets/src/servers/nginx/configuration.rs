@@ -93,7 +93,14 @@ http {{
             addresses.iter().map(line).collect()
         };
         let http2 = if self.has_http2_directive() { "" } else { " http2" };
-        lines(&self.context.http, "") + &lines(&self.context.https, &format!(" ssl{http2}"))
+        let quic = match self.context.settings.target.quic {
+            true => {
+                let line = |at: &SocketAddr| format!("        listen {at} quic reuseport;\n");
+                self.context.https.iter().map(line).collect()
+            }
+            false => String::new(),
+        };
+        lines(&self.context.http, "") + &lines(&self.context.https, &format!(" ssl{http2}")) + &quic
     }
 
     /// Whether HTTP/2 is a directive, from 1.25.1 on, and then of listeners without TLS too. Before it is a
@@ -174,7 +181,9 @@ error_log {error_log} notice;
         let hash = ["server_names_hash_max_size 65536", "server_names_hash_bucket_size 128"];
         let hash = hash.into_iter().filter(|_| self.context.settings.target.names.is_some());
         let http2 = self.has_http2_directive().then_some("http2 on");
-        let own = own.into_iter().chain(http2).chain(hash);
+        let quic = self.context.settings.target.quic;
+        let http3 = quic.then_some("http3_max_concurrent_streams 1024");
+        let own = own.into_iter().chain(http2).chain(http3).chain(hash);
         let lines = self.not_replaced(own).chain(directives.iter());
         lines.map(|line| format!("    {line};\n")).collect()
     }
@@ -389,6 +398,16 @@ mod tests {
             let error = rendered(connections, cpus, Some(most)).unwrap_err();
             assert!(matches!(error, TargetError::Settings(_)), "{error}");
         }
+    }
+
+    #[test]
+    fn quic_has_the_port_of_tls_over_tcp() {
+        let mut settings = Settings::new("0".parse().unwrap());
+        assert!(!rendered(&settings, None).unwrap().contains("quic"));
+        settings.target.quic = true;
+        let text = rendered(&settings, None).unwrap();
+        assert!(text.contains("        listen 127.0.0.1:1 quic reuseport;\n"), "{text}");
+        assert!(text.contains("    http3_max_concurrent_streams 1024;\n"), "{text}");
     }
 
     #[test]

@@ -1,0 +1,114 @@
+//! HTTP/3 of servers, as aioquic sees it: an implementation of QUIC, HTTP/3 and QPACK that shares nothing with toll's.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Command;
+
+use openssl::hash::{MessageDigest, hash};
+use serde::Deserialize;
+use support::{Serve, run};
+use targets::{Settings, Target};
+use tls::Version;
+
+use crate::every_server::{server, settings, start};
+
+#[derive(Deserialize)]
+struct Response {
+    method: String,
+    path: String,
+    fields: std::collections::BTreeMap<String, String>,
+    length: usize,
+    sha256: String,
+}
+
+#[derive(Deserialize)]
+struct Second {
+    tickets: usize,
+    resumed: bool,
+}
+
+/// Python with aioquic.
+fn python() -> Option<PathBuf> {
+    let target = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../target");
+    let python = target.join("aioquic/bin/python");
+    let is_there = python.is_file();
+    if !is_there {
+        eprintln!("skipped: aioquic is not installed (scripts/needs proofs installs it)");
+    }
+    is_there.then_some(python)
+}
+
+/// What aioquic gets from there.
+fn fetched(python: PathBuf, from: SocketAddr) -> (Vec<Response>, Second) {
+    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/proofs/http3/fetch.py");
+    let mut command = Command::new(python);
+    let text = run(command.arg(script).args([from.ip().to_string(), from.port().to_string()]));
+    let mut lines: Vec<&str> = text.lines().collect();
+    let second = serde_json::from_str(lines.pop().unwrap()).unwrap();
+    (lines.into_iter().map(|line| serde_json::from_str(line).unwrap()).collect(), second)
+}
+
+fn sha256(object: &[u8]) -> String {
+    let digest = hash(MessageDigest::sha256(), object).unwrap();
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The responses that every server has to give.
+fn check_objects(responses: &[Response]) {
+    assert_eq!(responses.len(), 4 + 32);
+    for response in responses {
+        let of = (&response.method[..], &response.path[..]);
+        let (status, size, length) = match of {
+            ("GET", "/bytes/1MiB") => ("200", 1 << 20, 1 << 20),
+            ("GET", "/bytes/0B") => ("200", 0, 0),
+            ("HEAD", "/bytes/1MiB") => ("200", 1 << 20, 0),
+            ("GET", "/bytes/64KiB") => ("200", 64 << 10, 64 << 10),
+            _ => {
+                assert_eq!(response.fields[":status"], "404");
+                continue;
+            }
+        };
+        assert_eq!(response.fields[":status"], status, "{of:?}");
+        assert_eq!(response.fields["content-length"], size.to_string(), "{of:?}");
+        assert_eq!(response.length, length, "{of:?}");
+        assert_eq!(response.sha256, sha256(&objects::slice(0)[..length]), "{of:?}");
+    }
+}
+
+#[test]
+fn aioquic_gets_the_embedded_servers_objects_and_resumes_with_its_tickets() {
+    let Some(python) = python() else { return };
+    for (library, tickets) in [("rustls-ring", "on"), ("rustls-aws-lc", "off")] {
+        let options = ["--quic", "--library", library, "--tickets", tickets];
+        let server = Serve::start(&options);
+        let (responses, second) = fetched(python.clone(), server.tls);
+        check_objects(&responses);
+        assert_eq!(responses[3].length, "404 Not Found".len());
+        let is_on = tickets == "on";
+        assert_eq!((second.tickets > 0, second.resumed), (is_on, is_on), "{library}");
+    }
+}
+
+#[test]
+fn caddy_serves_http3_and_says_nothing_of_it_over_tcp() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings {
+        versions: vec![Version::Tls13],
+        target: Target { quic: true, ..settings().target },
+        ..settings()
+    };
+    let caddy = start(server("caddy"), &settings, &folder);
+    let https = caddy.facts().https;
+    let (responses, second) = fetched(python, https);
+    assert!(second.resumed);
+    // It has the objects that these settings ask for.
+    let of = |path: &str| responses.iter().find(|response| response.path == path).unwrap();
+    let object = of("/bytes/1MiB");
+    assert_eq!(object.sha256, sha256(&objects::slice(0)[..1 << 20]));
+    assert_eq!(of("/nothing").fields[":status"], "404");
+    let url = format!("https://{https}/bytes/1MiB");
+    let mut curl = Command::new("curl");
+    let head = run(curl.args(["--silent", "--insecure", "--head", &url])).to_lowercase();
+    assert!(head.contains("200") && !head.contains("alt-svc"), "{head}");
+}
