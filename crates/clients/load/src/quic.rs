@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http3::{Fields, frame, qpack};
+use http3::{Breach, ErrorCode, Fields, ResponseHead, frame, qpack};
 use quinn_proto::congestion::CubicConfig;
 use quinn_proto::{
     ClientConfig, ConnectError, Connection, ConnectionHandle, Endpoint, EndpointConfig,
@@ -32,12 +32,12 @@ pub(crate) struct Quic {
     pub(crate) inbox: Inbox,
     /// Where datagrams are put together.
     pub(crate) outbox: Vec<u8>,
-    /// What requests begin with, by their objects and names.
+    /// What requests begin with, by their objects and names, and the one that was asked for last.
     heads: HashMap<(usize, usize), RequestHead>,
+    last: Option<((usize, usize), RequestHead)>,
     /// What each request ends with.
     pub(crate) body: Bytes,
-    /// Where heads are decoded.
-    pub(crate) fields: Fields,
+    pub(crate) response_heads: ResponseHeads,
     base: Instant,
 }
 
@@ -48,6 +48,29 @@ pub(crate) struct RequestHead {
     /// The bytes of names and values, and of the frame that carries them.
     pub(crate) fields: u64,
     pub(crate) frame: u64,
+}
+
+/// Decodes the heads of responses. Those that repeat are decoded once: without a dynamic table the same bytes mean the
+/// same.
+#[derive(Default)]
+pub(crate) struct ResponseHeads {
+    section: Vec<u8>,
+    fields: Fields,
+    head: ResponseHead,
+}
+
+impl ResponseHeads {
+    /// What a field section says, and its fields.
+    pub(crate) fn read(&mut self, section: &[u8]) -> Result<(ResponseHead, &Fields), Breach> {
+        if self.section != section || section.is_empty() {
+            self.section.clear();
+            qpack::decode(section, &mut self.fields)?;
+            let malformed = |what| Breach::new(ErrorCode::MessageError, what);
+            self.head = ResponseHead::of(self.fields.iter()).map_err(malformed)?;
+            self.section.extend_from_slice(section);
+        }
+        Ok((self.head, &self.fields))
+    }
 }
 
 impl Quic {
@@ -69,8 +92,9 @@ impl Quic {
             inbox: Inbox::default(),
             outbox: Vec::new(),
             heads: HashMap::new(),
+            last: None,
             body: Bytes::copy_from_slice(body),
-            fields: Fields::default(),
+            response_heads: ResponseHeads::default(),
             base,
         }
     }
@@ -100,8 +124,12 @@ impl Quic {
 
     /// What the request for an object begins with, on a connection with the name of this number.
     pub(crate) fn head(&mut self, requests: &Requests, object: usize, name: usize) -> RequestHead {
+        let key = (object, name);
+        if let Some((_, head)) = self.last.as_ref().filter(|(last, _)| *last == key) {
+            return head.clone();
+        }
         let body = self.body.len() as u64;
-        let made = self.heads.entry((object, name)).or_insert_with(|| {
+        let made = self.heads.entry(key).or_insert_with(|| {
             let fields = requests.fields(object, name);
             let (mut section, mut bytes) = (Vec::new(), Vec::new());
             qpack::encode(fields.iter(), &mut section);
@@ -112,7 +140,9 @@ impl Quic {
             }
             RequestHead { bytes: bytes.into(), fields: fields.length(), frame }
         });
-        made.clone()
+        let head = made.clone();
+        self.last = Some((key, head.clone()));
+        head
     }
 }
 

@@ -56,7 +56,7 @@ impl Udp {
     }
 
     /// Gives what has come, as much as one call takes: all datagrams of a receive in one piece, how long each of them
-    /// is but the last, and their ECN codepoint. Whether that was anything.
+    /// is but the last, and their ECN codepoint. Whether there may be more.
     pub(crate) fn receive(
         &self,
         socket: &Socket,
@@ -75,7 +75,7 @@ impl Udp {
         for (meta, bytes) in metas.iter().zip(&slices).take(count) {
             take(BytesMut::from(&bytes[..meta.len]), meta.stride.max(1), meta.ecn);
         }
-        Ok(count > 0)
+        Ok(count == AT_ONCE)
     }
 
     /// Sends datagrams of `segment` bytes each, of which the last may be shorter.

@@ -199,7 +199,9 @@ impl<'a> Worker<'a> {
             self.leave_due();
             self.send_due();
             let due = self.due_at();
-            let limit = self.next_tick.min(self.context.window.over());
+            // QUIC has timers of its own; other time limits are looked at with the tick.
+            let timers = self.context.quic.as_ref().and_then(|_| self.slots.next_check());
+            let limit = self.next_tick.min(self.context.window.over()).min(never(timers));
             if self.context.plan.arrival == Arrival::CLOSED {
                 self.context.pause(self.under_way(), due.map_or(limit, |due| due.min(limit)));
             }
@@ -369,10 +371,7 @@ impl<'a> Worker<'a> {
     /// When the next slot begins something by itself, or the window begins or ends.
     fn due_at(&mut self) -> Option<u64> {
         let rested = self.resting.front().map(|(at, _)| *at);
-        // QUIC has timers of its own; other limits are looked at with the tick.
-        let timers = self.context.quic.as_ref().and_then(|_| self.slots.next_check());
-        let others =
-            [self.edge_at(), self.schedule.wake_at(), self.joins_at(), self.leaves_at(), timers];
+        let others = [self.edge_at(), self.schedule.wake_at(), self.joins_at(), self.leaves_at()];
         // Not flattened: it would cost more than all else that a thread does between two waits.
         let due = others.iter().fold(never(rested), |due, &other| due.min(never(other)));
         (due < u64::MAX).then_some(due)

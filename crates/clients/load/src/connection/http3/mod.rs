@@ -5,7 +5,7 @@ mod failure;
 mod streams;
 
 use bytes::Bytes;
-use http3::{Breach, ControlEvent, ErrorCode, MessagePart, PeerStreams, ResponseHead, Side, qpack};
+use http3::{Breach, ControlEvent, ErrorCode, MessagePart, PeerStreams, Side};
 use quinn_proto::{
     ConnectionHandle, DatagramEvent, Dir, Event, ReadError, StreamEvent, StreamId, VarInt,
     WriteError,
@@ -16,7 +16,7 @@ use wire::handshake::QuicHandshake;
 use self::streams::{Exchange, Streams, name_of};
 use crate::context::Context;
 use crate::ended::Ended;
-use crate::quic::Quic;
+use crate::quic::{Quic, ResponseHeads};
 use crate::recorder::Begun;
 use crate::socket::Socket;
 use crate::udp::{Sent, Udp};
@@ -197,7 +197,7 @@ impl Http3 {
         let Quic { endpoint, inbox, outbox, .. } = quic;
         let counts = &mut self.streams.counts;
         for _ in 0..RECEIVES {
-            let has_come = self.udp.receive(socket, inbox, |mut bytes, length, ecn| {
+            let may_have_more = self.udp.receive(socket, inbox, |mut bytes, length, ecn| {
                 counts.receives += 1;
                 counts.bytes_received += bytes.len() as u64;
                 while !bytes.is_empty() {
@@ -217,7 +217,7 @@ impl Http3 {
                     outbox.clear();
                 }
             })?;
-            if !has_come {
+            if !may_have_more {
                 break;
             }
         }
@@ -354,7 +354,7 @@ impl Http3 {
         let Some(place) = self.streams.place(id) else { return Ok(()) };
         let now = context.recently();
         let is_within = context.window.contains(now);
-        let Some(fields) = context.quic.as_mut().map(|quic| &mut quic.fields) else {
+        let Some(heads) = context.quic.as_mut().map(|quic| &mut quic.response_heads) else {
             return Ok(());
         };
         let mut stream = self.quic.recv_stream(id);
@@ -362,7 +362,7 @@ impl Http3 {
         let end = loop {
             match chunks.next(usize::MAX) {
                 Ok(Some(chunk)) => {
-                    match self.streams.receive(place, &chunk.bytes, fields, now, is_within) {
+                    match self.streams.receive(place, &chunk.bytes, heads, now, is_within) {
                         Ok(true) => {}
                         Ok(false) => break Some(Ok(())),
                         Err(breach) if breach.code.ends_only_stream() => {
@@ -541,7 +541,7 @@ impl Streams {
         &mut self,
         place: usize,
         mut bytes: &[u8],
-        fields: &mut http3::Fields,
+        heads: &mut ResponseHeads,
         now: u64,
         is_within: bool,
     ) -> Result<bool, Breach> {
@@ -559,11 +559,10 @@ impl Streams {
                 MessagePart::Frame(_) => {}
                 MessagePart::Head(section) | MessagePart::Trailers(section) => {
                     header_bytes += section.len() as u64;
-                    qpack::decode(section, fields)?;
+                    let (head, fields) = heads.read(section)?;
                     fields_received += fields.length() as u64;
-                    let malformed = |what| Breach::new(ErrorCode::MessageError, what);
-                    let head = ResponseHead::of(fields.iter()).map_err(malformed)?;
                     if is_head != head.status.is_some() {
+                        let malformed = |what| Breach::new(ErrorCode::MessageError, what);
                         return Err(malformed("a head without :status, or trailers with one"));
                     }
                     exchange.take_head(head, fields.length(), fields.iter());

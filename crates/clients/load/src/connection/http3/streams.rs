@@ -1,6 +1,6 @@
 //! The operations of one HTTP/3 connection, each a stream of requests.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use bytes::Bytes;
 use http3::{ErrorCode, Message, Side};
@@ -30,7 +30,7 @@ pub(super) struct Request {
 #[derive(Default)]
 pub(in crate::connection) struct Streams {
     places: Vec<Option<Request>>,
-    by_stream: HashMap<StreamId, usize>,
+    by_stream: ByStream,
     /// The places of requests that have no stream yet, in their order.
     pub(super) waiting: VecDeque<usize>,
     ended: Vec<Ended>,
@@ -54,7 +54,7 @@ impl Streams {
 
     /// How many have a stream.
     fn open(&self) -> u64 {
-        self.by_stream.len() as u64
+        self.by_stream.open as u64
     }
 
     pub(super) fn begin(&mut self, place: usize, exchange: Exchange, body: usize, now: u64) {
@@ -87,16 +87,14 @@ impl Streams {
     }
 
     pub(super) fn place(&self, id: StreamId) -> Option<usize> {
-        self.by_stream.get(&id).copied()
+        self.by_stream.get(id)
     }
 
     /// Takes an operation out, with its place free for the next.
     pub(super) fn take(&mut self, place: usize) -> Option<Exchange> {
         let Request { exchange, .. } = self.places[place].take()?;
         match exchange.id {
-            Some(id) => {
-                self.by_stream.remove(&id);
-            }
+            Some(id) => self.by_stream.remove(id),
             None => self.waiting.retain(|waiting| *waiting != place),
         }
         self.under_way -= 1;
@@ -209,6 +207,44 @@ impl Streams {
             self.places[*place].as_ref().is_some_and(|request| are_such(&request.exchange))
         };
         (0..self.places.len()).filter(is_such).collect()
+    }
+}
+
+/// The places of streams. A client's have consecutive numbers, so that they need no search.
+#[derive(Default)]
+struct ByStream {
+    /// Of the streams from this number on; those before have ended.
+    first: u64,
+    places: VecDeque<Option<usize>>,
+    open: usize,
+}
+
+impl ByStream {
+    /// Its number follows that of the last one.
+    fn insert(&mut self, id: StreamId, place: usize) {
+        if self.places.is_empty() {
+            self.first = id.index();
+        }
+        self.places.push_back(Some(place));
+        self.open += 1;
+    }
+
+    fn at(&self, id: StreamId) -> Option<usize> {
+        usize::try_from(id.index().checked_sub(self.first)?).ok()
+    }
+
+    fn get(&self, id: StreamId) -> Option<usize> {
+        *self.places.get(self.at(id)?)?
+    }
+
+    fn remove(&mut self, id: StreamId) {
+        if let Some(place) = self.at(id).and_then(|at| self.places.get_mut(at)) {
+            self.open -= usize::from(place.take().is_some());
+        }
+        while let Some(None) = self.places.front() {
+            self.places.pop_front();
+            self.first += 1;
+        }
     }
 }
 
