@@ -38,7 +38,7 @@ pub(crate) struct Endpoint<'a> {
     quic: quinn_proto::Endpoint,
     socket: UdpSocket,
     /// By QUIC's handle.
-    connections: Vec<Option<Connection>>,
+    connections: Vec<Option<Box<Connection>>>,
     count: usize,
     queue: VecDeque<usize>,
     timers: Timers,
@@ -108,7 +108,7 @@ impl<'a> Endpoint<'a> {
 
     /// Whether it can go on without waiting.
     pub(crate) fn is_busy(&self) -> bool {
-        self.is_readable || !self.queue.is_empty() && self.unsent.is_none()
+        self.unsent.is_none() && (self.is_readable || !self.queue.is_empty())
     }
 
     /// When it is to go on, at the latest.
@@ -123,8 +123,8 @@ impl<'a> Endpoint<'a> {
 
     /// Whether all connections are closed; their ends may still be acknowledged.
     pub(crate) fn is_drained(&self) -> bool {
-        let is_open = |connection: &Connection| !connection.quic.is_closed();
-        self.unsent.is_none() && !self.connections.iter().flatten().any(is_open)
+        let mut open = self.connections.iter().flatten().filter(|one| !one.quic.is_closed());
+        self.unsent.is_none() && open.next().is_none()
     }
 
     /// Takes no more connections or requests.
@@ -219,7 +219,7 @@ impl<'a> Endpoint<'a> {
                 if self.connections.len() <= key {
                     self.connections.resize_with(key + 1, || None);
                 }
-                self.connections[key] = Some(Connection::new(connection));
+                self.connections[key] = Some(Box::new(Connection::new(connection)));
                 self.count += 1;
                 if let Some(row) = self.shared.row {
                     row.begin();

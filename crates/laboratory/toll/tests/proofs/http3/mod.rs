@@ -6,7 +6,7 @@ use std::process::Command;
 
 use openssl::hash::{MessageDigest, hash};
 use serde::Deserialize;
-use support::{Serve, run};
+use support::{Serve, run, toll_path};
 use targets::{Settings, Target};
 use tls::Version;
 
@@ -87,6 +87,18 @@ fn aioquic_gets_the_embedded_servers_objects_and_resumes_with_its_tickets() {
         let is_on = tickets == "on";
         assert_eq!((second.tickets > 0, second.resumed), (is_on, is_on), "{library}");
     }
+}
+
+/// Over loopback there is always room, so strace says now and then that there is none.
+#[test]
+fn a_socket_without_room_is_waited_for() {
+    let Some(python) = python() else { return };
+    let mut command = Command::new("strace");
+    command.args(["--follow-forks", "--output=/dev/null", "--trace=sendmsg"]);
+    command.arg("--inject=sendmsg:error=EAGAIN:when=5+7").arg(toll_path());
+    let options = ["--quic", "--library", "rustls-ring", "--tickets", "on"];
+    let server = Serve::start_by(command, "127.0.0.1", &options);
+    check_objects(&fetched(python, server.tls).0);
 }
 
 #[test]
