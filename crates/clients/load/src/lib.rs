@@ -60,6 +60,8 @@ pub use arrival::{Arrival, Distribution, Rate};
 #[cfg(any(test, fuzzing))]
 pub use connection::http2::fuzzing;
 pub use connection::http2::{HTTP2_MAX_FRAME, HTTP2_WINDOW};
+#[cfg(any(test, fuzzing))]
+pub use connection::http3::fuzzing as fuzzing_http3;
 pub use count::{Count, Counter};
 pub use engine::{Engine, EngineError, Prepared, ProbeError, probe};
 pub use failures::Failures;

@@ -11,7 +11,7 @@ mod exchange;
 mod exchanging;
 mod http1;
 pub(crate) mod http2;
-mod http3;
+pub(crate) mod http3;
 mod opening;
 mod sealing;
 #[cfg(test)]

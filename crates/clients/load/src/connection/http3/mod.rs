@@ -2,6 +2,8 @@
 //! quinn-proto's, which is given datagrams and times, and says what is to be sent and when it wants to be woken.
 
 mod failure;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod streams;
 
 use bytes::Bytes;

@@ -194,6 +194,11 @@ impl Streams {
         Failure::new(kind, seen)
     }
 
+    #[cfg(any(test, fuzzing))]
+    pub(super) fn take_ended(&mut self) -> Vec<Ended> {
+        std::mem::take(&mut self.ended)
+    }
+
     /// Hands on what has ended.
     pub(in crate::connection) fn ends(&mut self, context: &mut Context<'_>) {
         for ended in self.ended.drain(..) {
