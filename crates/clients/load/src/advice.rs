@@ -30,6 +30,13 @@ pub(crate) fn on_failure(kind: ErrorKind, seen: &str, asks_certificate: bool, jo
         ErrorKind::Refused | ErrorKind::ConnectTimeout => {
             "is the server running, and is this its port?"
         }
+        ErrorKind::QuicVersion | ErrorKind::Quic => {
+            "does this port speak QUIC version 1 (RFC 9000), and does the server's log say more?"
+        }
+        ErrorKind::NoH3 | ErrorKind::Http3 => {
+            "does the server speak HTTP/3 at this port, and does its log say more? Without --http 3 toll speaks \
+             HTTP/1.1"
+        }
         ErrorKind::Unreachable => "is the address right, and is there a route to it?",
         ErrorKind::Kernel => {
             "does a firewall or a limit of this machine forbid it (nft list ruleset, dmesg)?"

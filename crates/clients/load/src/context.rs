@@ -13,11 +13,13 @@ use rustix::event::{self, PollFd, PollFlags, Timespec, epoll};
 use rustix::time::ClockId;
 use units::Nanos;
 
+use crate::clients::Clients;
 use crate::clock::{self, Clock};
 use crate::coalescing::Coalescing;
 use crate::connection::http2::walk::Shapes;
 use crate::draw::{Draw, Drawn};
 use crate::ended::{Ended, Failed, Over};
+use crate::quic::Quic;
 use crate::recorder::Recorder;
 use crate::requests::{AllRequests, Requests};
 use crate::requests_per_connection::CountDraws;
@@ -28,6 +30,7 @@ use crate::window::Window;
 use crate::{Job, Operation, Plan, Wakeups, names, ports};
 use wire::handshake::Client;
 use wire::reception::{Answers, Expectation, Learned, READ_AHEAD, Reception};
+use wire::{ErrorKind, Failure};
 
 /// The sum of the low-water marks of all connections, and the largest and smallest mark of one. A
 /// mark grows the socket's buffer to twice the mark. The largest has room for a response of 1 MiB
@@ -93,6 +96,8 @@ pub(crate) struct Context<'a> {
     pub(crate) window: &'a Window,
     /// By the numbers of names, one where there is no list of those; none over plain HTTP.
     pub(crate) clients: &'a [Box<dyn Client>],
+    /// What QUIC connections share, where there are some.
+    pub(crate) quic: Option<Quic>,
     pub(crate) recorder: Recorder,
     pub(crate) scratch: Box<[u8]>,
     /// What an HTTP/2 session has to send, before it is sealed.
@@ -151,7 +156,7 @@ impl<'a> Context<'a> {
         job: &'a Job,
         requests: &Arc<AllRequests>,
         window: &'a Window,
-        clients: &'a [Box<dyn Client>],
+        clients: &'a Clients,
         recorder: Recorder,
         thread: usize,
         base: Instant,
@@ -159,12 +164,14 @@ impl<'a> Context<'a> {
         let plan = &job.plan;
         let draw = |what, one_in| Draw::new(what, one_in, job.seed, thread);
         let requests = Requests::new(job, requests.clone(), thread);
+        let quic = clients.quic().map(|clients| Quic::new(job, clients, requests.body(), base));
         let has_many_sources = ports::has_many_sources(plan, job.address.ip());
         Ok(Self {
             plan,
             job,
             window,
-            clients,
+            clients: clients.tcp(),
+            quic,
             recorder,
             scratch: vec![0; 2 * READ_AHEAD].into(),
             plaintext: Vec::new(),
@@ -210,10 +217,16 @@ impl<'a> Context<'a> {
         self.read.get()
     }
 
+    /// What QUIC connections share; such a load has it.
+    pub(crate) fn quic(&mut self) -> Result<&mut Quic, Failure> {
+        let none = || Failure::new(ErrorKind::Quic, "no QUIC");
+        self.quic.as_mut().ok_or_else(none)
+    }
+
     /// What this load's connections are for.
     pub(crate) fn usage(&self) -> Use {
         match self.plan.operation {
-            _ if self.plan.is_http2() => Use::Kept,
+            _ if self.plan.has_streams() => Use::Kept,
             Operation::Requests | Operation::Session => Use::Kept,
             Operation::Handshakes | Operation::OneRequestPerConnection => Use::Once,
         }
@@ -404,7 +417,8 @@ mod tests {
         let (window, requests) = (Window::new(stop, Nanos(0)), Arc::default());
         let recorder = Recorder::new(Arrival::CLOSED);
         let mut context =
-            Context::new(&job, &requests, &window, &[], recorder, 0, Instant::now()).unwrap();
+            Context::new(&job, &requests, &window, &Clients::Plain, recorder, 0, Instant::now())
+                .unwrap();
         for _ in 0..1000 {
             context.coalescing.ended(32 * MILLISECOND, 1);
         }

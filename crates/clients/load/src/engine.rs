@@ -13,6 +13,7 @@ use objects::HostName;
 use units::Nanos;
 
 use crate::advice;
+use crate::clients::Clients;
 use crate::descriptors::{NoRoom, Tables};
 use crate::draw::{Draw, Drawn};
 use crate::job::{Job, PlanError};
@@ -26,7 +27,7 @@ use crate::window::Window;
 use crate::worker::{self, Counters, Share};
 use crate::{Arrival, Operation, ports, source};
 use wire::ErrorKind;
-use wire::handshake::{Client, Negotiated, Offer, client};
+use wire::handshake::{Negotiated, Offer, OfferError, QuicClient, Sampler, client};
 
 /// How much longer than its time limit a probe is waited for: an operation without progress is noticed
 /// only now and then, and says more than that there was no answer.
@@ -163,7 +164,7 @@ impl Engine {
                 (recorder.outcome.pages, recorder.deadline) = (pages(), period);
                 let clients = match &offer {
                     Some(offer) => new_clients(&job, offer, &names, thread)?,
-                    None => Vec::new(),
+                    None => Clients::Plain,
                 };
                 Ok((clients, recorder))
             })
@@ -396,10 +397,24 @@ fn new_clients(
     offer: &Offer,
     names: &[HostName],
     thread: usize,
-) -> Result<Vec<Box<dyn Client>>, PlanError> {
+) -> Result<Clients, PlanError> {
+    if job.plan.is_http3() {
+        return each_client(job, offer, names, thread, QuicClient::new).map(Clients::Quic);
+    }
+    each_client(job, offer, names, thread, client).map(Clients::Tcp)
+}
+
+/// What `make` makes of the offer for each of these names.
+fn each_client<C>(
+    job: &Job,
+    offer: &Offer,
+    names: &[HostName],
+    thread: usize,
+    make: impl Fn(&Offer, Sampler) -> Result<C, OfferError>,
+) -> Result<Vec<C>, PlanError> {
     let mut signatures = Draw::new(Drawn::Signatures, job.plan.verify().0, job.seed, thread);
     if names.is_empty() {
-        return Ok(vec![client(offer, Box::new(move || signatures.draw()))?]);
+        return Ok(vec![make(offer, Box::new(move || signatures.draw()))?]);
     }
     // One in K of all, not of those of each name.
     let signatures = Arc::new(Mutex::new(signatures));
@@ -408,7 +423,7 @@ fn new_clients(
         let signatures = signatures.clone();
         let draw = move || signatures.lock().unwrap_or_else(PoisonError::into_inner).draw();
         let offer = Offer { host: name.to_string(), client: (number, count), ..offer.clone() };
-        Ok(client(&offer, Box::new(draw))?)
+        Ok(make(&offer, Box::new(draw))?)
     };
     names.iter().enumerate().map(of_name).collect()
 }

@@ -1,5 +1,7 @@
 //! The failed operations of a load.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use wire::{ErrorKind, Failure};
 
@@ -20,8 +22,8 @@ fn printable(seen: &str) -> String {
 /// How many operations failed, by kind, with a description of the first of each kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failures {
-    counts: [u64; ErrorKind::ALL.len()],
-    first: [Option<String>; ErrorKind::ALL.len()],
+    /// By the kinds' places among all.
+    of: BTreeMap<usize, (u64, String)>,
 }
 
 impl Failures {
@@ -31,34 +33,28 @@ impl Failures {
 
     /// Adds operations that failed in the same way, and what was seen of the first.
     pub fn add_all(&mut self, kind: ErrorKind, count: u64, seen: &str) {
-        self.counts[kind as usize] += count;
-        self.first[kind as usize].get_or_insert_with(|| printable(seen));
+        self.of.entry(kind as usize).or_insert_with(|| (0, printable(seen))).0 += count;
     }
 
     pub(crate) fn merge(&mut self, other: Self) {
-        for (i, (count, first)) in other.counts.into_iter().zip(other.first).enumerate() {
-            self.counts[i] += count;
-            if self.first[i].is_none() {
-                self.first[i] = first;
-            }
+        for (kind, (count, seen)) in other.of {
+            self.of.entry(kind).or_insert((0, seen)).0 += count;
         }
     }
 
     /// How many operations failed in this way.
     pub fn count(&self, kind: ErrorKind) -> u64 {
-        self.counts[kind as usize]
+        self.of.get(&(kind as usize)).map_or(0, |(count, _)| *count)
     }
 
     /// How many operations failed.
     pub fn total(&self) -> u64 {
-        self.counts.iter().sum()
+        self.of.values().map(|(count, _)| count).sum()
     }
 
     /// The kinds that occurred, each with its count and the description of its first occurrence.
     pub fn iter(&self) -> impl Iterator<Item = (ErrorKind, u64, &str)> {
-        ErrorKind::ALL.iter().copied().filter(|kind| self.count(*kind) > 0).map(|kind| {
-            (kind, self.count(kind), self.first[kind as usize].as_deref().unwrap_or_default())
-        })
+        self.of.iter().map(|(kind, (count, seen))| (ErrorKind::ALL[*kind], *count, &**seen))
     }
 }
 

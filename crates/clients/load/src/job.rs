@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use objects::{Files, HostName, Mix};
 use serde::{Deserialize, Serialize};
-use tls::OrPlain;
+use tls::{OrPlain, Version};
 use units::Nanos;
 use wire::handshake::{ClientCertificate, Offer, OfferError, Trust};
 
 use crate::plan::LONGEST;
 use crate::session::{Session, Site};
 use crate::{
-    Arrival, Close, Distribution, KeyExchangeMode, Operation, Pace, Percent, Plan, Receive, Url,
-    names, ports,
+    Arrival, Close, Distribution, Http, KeyExchangeMode, Operation, Pace, Percent, Plan, Receive,
+    Url, names, ports,
 };
 
 /// A plan, and what only a running load knows.
@@ -179,9 +179,13 @@ impl Job {
             self.trust.clone(),
         );
         Ok(Offer {
-            protocol: if plan.is_http2() { http2::ALPN } else { offer.protocol },
+            protocol: match plan.http {
+                Some(Http::V2) => http2::ALPN,
+                Some(Http::V3) => http3::ALPN,
+                Some(Http::V1) | None => offer.protocol,
+            },
             client_certificate,
-            version: plan.only_version(),
+            version: if plan.is_http3() { Some(Version::Tls13) } else { plan.only_version() },
             suite: plan.only_suite(),
             group: plan.group,
             encrypt_then_mac: plan.encrypt_then_mac == Some(true),
@@ -250,7 +254,8 @@ impl Job {
             plan: Plan {
                 operation: Operation::Handshakes,
                 requests_per_connection: None,
-                http: None,
+                // Tickets of one are not for the other (RFC 9001, section 4.5).
+                http: self.plan.http.filter(|http| *http == Http::V3),
                 streams: None,
                 method: None,
                 expect: None,

@@ -10,6 +10,7 @@
 
 mod advice;
 mod arrival;
+mod clients;
 mod clock;
 mod coalescing;
 mod connection;
@@ -33,6 +34,7 @@ mod own_time;
 mod pace;
 mod plan;
 mod ports;
+mod quic;
 mod quic_counts;
 mod rank;
 mod reach;
@@ -48,6 +50,7 @@ mod slots;
 mod socket;
 mod source;
 mod time_limits;
+mod udp;
 mod up;
 mod user_time;
 mod window;

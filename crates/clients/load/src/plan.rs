@@ -4,7 +4,7 @@
 mod choices;
 mod conflicts;
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU16, NonZeroU32};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -154,6 +154,11 @@ pub struct Plan {
     /// Each is a stream, so that connections x streams are open at once [default: 1].
     #[arg(long, value_name = "N", hide_short_help = true, help_heading = LOAD)]
     pub streams: Option<NonZeroU32>,
+
+    /// The longest datagrams of HTTP/3, in bytes without UDP's header, 1200 to 65527: the client sends no longer ones,
+    /// and asks the server not to [default: 1452, what Ethernet carries].
+    #[arg(long, value_name = "BYTES", hide_short_help = true, help_heading = LOAD)]
+    pub max_udp_payload: Option<NonZeroU16>,
 
     /// With `[[rank]]`: how many of the ranks make the load, from the first on
     /// ([many-hosts.md](many-hosts.md)). [default: all]
@@ -358,6 +363,12 @@ const MOST_CONNECTIONS: usize = 1_000_000;
 /// More streams of a connection than any server takes by default.
 const MOST_STREAMS: usize = 10_000;
 
+/// What Ethernet carries, without the headers of IPv6 and UDP.
+const MAX_UDP_PAYLOAD: u16 = 1_452;
+
+/// What every path carries that QUIC takes (RFC 9000, section 14), and what UDP can (section 18.2).
+const UDP_PAYLOADS: std::ops::RangeInclusive<u16> = 1_200..=65_527;
+
 /// The longest load, a day.
 pub(crate) const LONGEST: Nanos = Nanos(86_400_000_000_000);
 
@@ -384,6 +395,17 @@ impl Plan {
     /// Whether it asks for HTTP/2.
     pub fn is_http2(&self) -> bool {
         self.http == Some(Http::V2)
+    }
+
+    /// Whether a connection carries several requests at once.
+    pub fn has_streams(&self) -> bool {
+        self.is_http2() || self.is_http3()
+    }
+
+    /// The longest datagram that is sent over QUIC, and that the server is asked to send, in bytes without UDP's
+    /// header.
+    pub fn max_udp_payload(&self) -> u16 {
+        self.max_udp_payload.map_or(MAX_UDP_PAYLOAD, NonZeroU16::get)
     }
 
     /// Whether requests go over HTTP/3, and so over QUIC.
@@ -437,6 +459,7 @@ impl Plan {
         self.receive.unwrap_or(match (self.client, self.operation) {
             (Client::Toll, Operation::Session) => Receive::Decrypt,
             (Client::Toll, _) if self.is_http2() && self.streams() > 1 => Receive::Decrypt,
+            (Client::Toll, _) if self.is_http3() => Receive::Decrypt,
             (Client::Toll, _) => Receive::Walk,
             _ => Receive::Decrypt,
         })
@@ -557,12 +580,15 @@ impl Plan {
         let retries = "a server asks for a key share in full handshakes of TLS 1.3; give tls 1.3 and no \
                        resumption, or leave key-exchange retried out";
         let fails = "a time limit of 0s fails everything; give one such as 10s";
-        let streams = "streams are of HTTP/2; ask for that too (http 2)";
+        let streams = "streams are of HTTP/2 and HTTP/3; ask for one of these too (http 2)";
+        let datagrams = "QUIC's datagrams have room for 1200 to 65527 bytes; give one such as 1452";
+        let has_room = UDP_PAYLOADS.contains(&self.max_udp_payload());
         let measures = "a window of 0s measures nothing; give one such as 10s";
         for (is_wrong, key, why) in [
             (self.connections == 0, "connections", "0 connections load nothing; give at least 1"),
             (is_session && self.session.is_none(), "session", pages),
             (self.streams.is_some() && self.http.is_none(), "streams", streams),
+            (!has_room, "max-udp-payload", datagrams),
             (self.duration == Nanos(0), "duration", measures),
             (certificate && !its_key, "client-certificate", signs),
             (its_key && !certificate, "client-key", is_signed),

@@ -7,7 +7,7 @@ use crate::outcome::{LateTimers, Outcome, add_count, add_object};
 use crate::requests_per_connection::Planned;
 use crate::retry::{Tries, Unanswered};
 use crate::window::Window;
-use wire::handshake::{Established, Fingerprint, GivenSession, Remarks};
+use wire::handshake::{Fingerprint, GivenSession, Negotiated, Remarks};
 use wire::reception::Completed;
 use wire::{ErrorKind, Failure};
 
@@ -145,16 +145,16 @@ impl Recorder {
         window: &Window,
         now: u64,
         start: u64,
-        established: Option<&Established>,
+        established: Option<(&Negotiated, &Remarks)>,
     ) {
         self.outcome.connections += 1;
         if window.contains(now) {
             record(&mut self.outcome.latencies.connect, now, start);
-            if established.is_some_and(|established| established.negotiated.resumed) {
+            if established.is_some_and(|(negotiated, _)| negotiated.resumed) {
                 record(&mut self.outcome.latencies.connect_resumed, now, start);
             }
         }
-        let Some(established) = established else { return };
+        let Some((negotiated, remarks)) = established else { return };
         let Remarks {
             is_signature_verified,
             asks_certificate,
@@ -162,14 +162,14 @@ impl Recorder {
             offers_session,
             given,
             certificate: _,
-        } = established.remarks;
+        } = *remarks;
         self.outcome.verified.signatures += u64::from(is_signature_verified);
         self.outcome.certificate_requests += u64::from(asks_certificate);
         self.outcome.hello_retry_requests += u64::from(is_retried);
         self.outcome.sessions_offered += u64::from(offers_session);
         self.outcome.given.tickets += u64::from(given == Some(GivenSession::Ticket));
         self.outcome.given.ids += u64::from(given == Some(GivenSession::Id));
-        add_count(&mut self.outcome.negotiated, established.negotiated, 1);
+        add_count(&mut self.outcome.negotiated, *negotiated, 1);
     }
 
     /// Counts an established connection with the name of this number in a list, and the certificate that the

@@ -140,7 +140,7 @@ impl Slots {
         if self.groups[group].connection.is_none() {
             self.connect(context, group, Vec::new());
             // Over plain HTTP/1.1 nothing shows that it was accepted, until it is asked for something.
-            let is_shown = !context.clients.is_empty() || context.plan.is_http2();
+            let is_shown = !context.clients.is_empty() || context.plan.has_streams();
             if let Some(connection) = &mut self.groups[group].connection
                 && !(is_shown && connection.is_accepted())
             {
@@ -182,6 +182,11 @@ impl Slots {
                 self.conclude(context, key, result);
             }
         }
+    }
+
+    /// When the next time limits are due, or are to be looked at again.
+    pub(crate) fn next_check(&self) -> Option<u64> {
+        self.limits.first()
     }
 
     /// Checks the time limits that are due.

@@ -86,6 +86,41 @@ impl Socket {
         Ok((socket, is_connected))
     }
 
+    /// The same for datagrams, which only this server can send to it; nothing is sent yet.
+    pub(crate) fn connect_udp(
+        address: SocketAddr,
+        source: Option<&Source>,
+    ) -> Result<Self, Failure> {
+        let failed = |error: io::Error| connect_failure(&error);
+        let kind = Type::DGRAM.nonblocking().cloexec();
+        let socket = socket2::Socket::new(Domain::for_address(address), kind, Some(Protocol::UDP))
+            .map_err(failed)?;
+        if let Some(source) = source {
+            source.bind(&socket).map_err(failed)?;
+        }
+        socket.connect(&address.into()).map_err(failed)?;
+        Ok(Self { socket, connections: 1 })
+    }
+
+    /// How many datagrams the kernel has dropped because the receive buffer was full (`SO_MEMINFO`).
+    pub(crate) fn drops(&self) -> u64 {
+        /// `SK_MEMINFO_DROPS`, the last of nine.
+        const DROPS: usize = 8;
+        let mut info = [0_u32; DROPS + 1];
+        let mut length = size_of_val(&info) as libc::socklen_t;
+        // SAFETY: the kernel writes at most `length` bytes into `info`.
+        let rc = unsafe {
+            libc::getsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_MEMINFO,
+                (&raw mut info).cast(),
+                &raw mut length,
+            )
+        };
+        if rc == 0 { info[DROPS].into() } else { 0 }
+    }
+
     /// The same for a socket that [`Self::end`] returned: it keeps its source address and congestion
     /// control, and gets another port. To make and watch a new socket costs several times as much.
     pub(crate) fn connect_again(
@@ -467,6 +502,22 @@ mod tests {
         let _peer = listener.accept().unwrap();
         socket.shutdown_send();
         assert_eq!(socket.send(b"?", false).err().unwrap().kind, ErrorKind::EarlyClose);
+    }
+
+    #[test]
+    fn datagrams_that_nobody_receives_are_dropped_and_counted() {
+        let server = std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let client = Socket::connect_udp(server.local_addr().unwrap(), None).unwrap();
+        server.connect(client.socket.local_addr().unwrap().as_socket().unwrap()).unwrap();
+        assert_eq!(client.drops(), 0);
+        // More than a default buffer has room for.
+        let sent = (0..10_000).filter(|_| server.send(&[0; 1_400]).is_ok()).count() as u64;
+        let mut received = 0;
+        while let Ok(Moved::Bytes(1_400)) = client.receive(&mut [0; 2_000]) {
+            received += 1;
+        }
+        assert!(received > 0 && client.drops() > 0);
+        assert_eq!(client.drops() + received, sent);
     }
 
     /// Segments that the server received up to the first byte, not counting the SYN.

@@ -25,6 +25,11 @@ impl TimeLimits {
         }
     }
 
+    /// When the first look is due.
+    pub(crate) fn first(&self) -> Option<u64> {
+        self.due.peek().map(|Reverse((at, _))| *at)
+    }
+
     /// A connection whose look is due.
     pub(crate) fn next(&mut self, now: u64) -> Option<usize> {
         while self.due.peek().is_some_and(|Reverse((at, _))| *at <= now) {

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use units::Nanos;
 
+use crate::clients::Clients;
 use crate::context::Context;
 use crate::job::Stop;
 use crate::names::NameDraws;
@@ -21,7 +22,6 @@ use crate::session::{Site, User};
 use crate::slots::{After, Slots};
 use crate::window::{Edge, Window};
 use crate::{Arrival, Collected, Job, Operation, Outcome};
-use wire::handshake::Client;
 
 /// How often time limits are checked, and how late the load's end is noticed at most, in ns.
 const TICK: u64 = 20_000_000;
@@ -61,11 +61,7 @@ pub(crate) struct Share<'a> {
 }
 
 /// Runs a thread's share of the load until the window is over, and records it.
-pub(crate) fn run(
-    share: &Share<'_>,
-    clients: &[Box<dyn Client>],
-    recorder: Recorder,
-) -> io::Result<Outcome> {
+pub(crate) fn run(share: &Share<'_>, clients: &Clients, recorder: Recorder) -> io::Result<Outcome> {
     let Share { job, requests, site, window, base, part, counters } = *share;
     let mut context = Context::new(job, requests, window, clients, recorder, part.thread, base)?;
     let users = site.into_iter().flat_map(|site| {
@@ -105,7 +101,7 @@ pub(crate) fn collect(
     window: &Window,
     base: Instant,
     part: ThreadPart,
-    clients: &[Box<dyn Client>],
+    clients: &Clients,
     names: usize,
 ) -> io::Result<Outcome> {
     let recorder = Recorder::new(Arrival::CLOSED);
@@ -114,9 +110,9 @@ pub(crate) fn collect(
     let mut context = Context::new(job, &requests, window, clients, recorder, part.thread, base)?;
     context.names = NameDraws::in_turn(names);
     let mut worker = Worker::new(context, part);
-    clients.iter().for_each(|client| client.collect(true));
+    clients.collect(true);
     let loaded = worker.load(&Counters::default()).and_then(|()| worker.wind_up());
-    clients.iter().for_each(|client| client.collect(false));
+    clients.collect(false);
     loaded?;
     let outcome = worker.context.recorder.into_outcome();
     let connections = outcome.negotiated.iter().map(|(_, count)| count).sum();
@@ -194,12 +190,18 @@ impl<'a> Worker<'a> {
             if self.context.window.is_over(self.context.recently()) {
                 return Ok(());
             }
+            if self.context.quic.is_some() {
+                self.slots.check_times(&mut self.context);
+                self.follow_all();
+            }
             self.join_due();
             self.begin_due();
             self.leave_due();
             self.send_due();
             let due = self.due_at();
-            let limit = self.next_tick.min(self.context.window.over());
+            // QUIC has timers of its own; other time limits are looked at with the tick.
+            let timers = self.context.quic.as_ref().and_then(|_| self.slots.next_check());
+            let limit = self.next_tick.min(self.context.window.over()).min(never(timers));
             if self.context.plan.arrival == Arrival::CLOSED {
                 self.context.pause(self.under_way(), due.map_or(limit, |due| due.min(limit)));
             }

@@ -69,6 +69,14 @@ pub enum ErrorKind {
     NoStream,
     /// No progress within the time limit, for a window was exhausted.
     FlowControl,
+    /// The server knows no version of QUIC that toll has.
+    QuicVersion,
+    /// The server broke the rules of QUIC, or ended the connection for a reason of the transport.
+    Quic,
+    /// The server did not choose HTTP/3 in the handshake (ALPN), although nothing else was offered.
+    NoH3,
+    /// The server broke the rules of HTTP/3, or ended the connection for a reason of HTTP/3.
+    Http3,
 }
 
 impl ErrorKind {
@@ -132,7 +140,7 @@ mod tests {
             "refused unreachable ports descriptors connect-timeout timed-out alert not-tls handshake \
              authentication reset kernel early-close short-body long-body status long-head content \
              redirect stall operation-timeout unverifiable-record no-h2 answered-http1 stream-reset refused-stream goaway \
-             http2 no-stream flow-control"
+             http2 no-stream flow-control quic-version quic no-h3 http3"
         );
     }
 }

@@ -11,6 +11,7 @@ pub(crate) fn in_words(limit: Limit) -> &'static str {
         Limit::AcceptQueue => "the server's accept queue was full",
         Limit::CpuQuota => "a CPU quota was the limit",
         Limit::ClientCpu => "the client's CPU was the limit",
+        Limit::UdpBuffers => "the client's UDP buffers were the limit",
         Limit::Backend => "the server's backend was the limit",
         Limit::Accelerator => "the server's accelerator was the limit",
         Limit::ServerCpu => "the server's CPU was the limit",

@@ -4,7 +4,8 @@ use std::num::NonZeroU32;
 
 use cpus::CpuList;
 use load::{
-    Arrival, Client, Close, Count, Job, KeyExchangeMode, OneIn, Operation, Pace, Receive, Wakeups,
+    Arrival, Client, Close, Count, Http, Job, KeyExchangeMode, OneIn, Operation, Pace, Receive,
+    Wakeups,
 };
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -105,8 +106,10 @@ pub struct Asked {
     pub connections: Option<usize>,
     /// The version of HTTP, where one was chosen.
     pub http: Option<String>,
-    /// How many operations each connection carries at once, over HTTP/2.
+    /// How many operations each connection carries at once, over HTTP/2 and 3.
     pub streams: Option<u64>,
+    /// The longest UDP payload that the server was allowed to send and that the client sends, over HTTP/3.
+    pub max_udp_payload: Option<u64>,
     /// What the client announced to the server, over HTTP/2.
     pub http2: Option<Http2Settings>,
     /// How many ranks make the load, where it is made elsewhere.
@@ -189,7 +192,7 @@ impl Asked {
             },
             connections: Some(job.plan.connections),
             http: plan.http.map(|http| http.to_string()),
-            streams: plan.is_http2().then(|| plan.streams() as u64),
+            streams: matches!(plan.http, Some(Http::V2 | Http::V3)).then(|| plan.streams() as u64),
             http2: Http2Settings::of(plan).filter(|_| plan.client == Client::Toll),
             ranks: job.plan.ranks,
             receive: has_requests.then(|| job.plan.receive()),

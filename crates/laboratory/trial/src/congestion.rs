@@ -28,6 +28,21 @@ impl Connections {
     }
 }
 
+/// That of toll's QUIC connections, and of those of their server, which no kernel has.
+const CLIENTS_OVER_QUIC: &str = "cubic (quinn)";
+const SERVERS_OVER_QUIC: &str = "not visible";
+
+impl Connections {
+    /// Adds QUIC connections, whose congestion control is their programs'.
+    pub(crate) fn add_quic(&mut self, connections: u64) {
+        for (of, name) in
+            [(&mut self.server, SERVERS_OVER_QUIC), (&mut self.client, CLIENTS_OVER_QUIC)]
+        {
+            of.congestion.insert(name.to_owned(), connections);
+        }
+    }
+}
+
 impl Receipt {
     /// Adds what connections had; `is_loopback` where the load was made over that. The receipt has what was
     /// asked for already.
@@ -132,6 +147,12 @@ mod tests {
         let wrong = receipt(Some("cubic"), Some("reno"), &both);
         let what: Vec<&str> = wrong.mismatch.iter().map(|one| one.what.as_str()).collect();
         assert_eq!(what, ["server_congestion", "client_congestion"]);
+        // What a server does over QUIC is its own affair, so nothing can be asked of it.
+        let mut quic = Connections::default();
+        quic.add_quic(64);
+        let unseen = receipt(Some("cubic"), None, &quic);
+        assert_eq!(unseen.mismatch[0].obtained, "not visible");
+        assert_eq!(unseen.obtained.client_congestion, [("cubic (quinn)".to_owned(), 64)].into());
         // Connections that were not seen prove nothing.
         let unseen = receipt(Some("cubic"), None, &Connections::default());
         assert_eq!((unseen.mismatch, unseen.obtained.pacing), (vec![], None));

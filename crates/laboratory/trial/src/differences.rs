@@ -12,6 +12,7 @@ use units::{Nanos, counted, percent, thousands};
 
 use crate::asked::{Asked, EACH_FULL_HANDSHAKE};
 use crate::mismatch::Mismatch;
+use crate::multiplexed::Multiplexed;
 use crate::obtained::Obtained;
 use crate::refused_sessions::RefusedSessions;
 use crate::verdict::ERRORS;
@@ -37,7 +38,8 @@ pub(crate) fn mismatches(
         compare_turns(job, outcome, &mut mismatch);
     }
     compare_presence(job, outcome, &mut mismatch);
-    compare_http2(job, outcome, &mut mismatch);
+    compare_multiplexed(job, outcome, &mut mismatch);
+    compare_datagrams(outcome, asked, &mut mismatch);
     compare_closes(outcome, obtained, &mut mismatch);
     compare_ends(job, outcome, asked, &mut mismatch);
     compare_certificates(job, obtained, &mut mismatch);
@@ -68,9 +70,10 @@ pub(crate) fn compare_peer(
         let obtained = format!("{} ended after {}", peer.name, peer.ran);
         mismatch.push(Mismatch::new("duration", asked.to_string(), obtained));
     }
-    if job.plan.is_http2() && outcome.completed > 0 && outcome.http2.connections == 0 {
+    let none = Multiplexed::of(&job.plan, outcome).filter(|used| used.connections == 0);
+    if let Some(used) = none.filter(|_| outcome.completed > 0) {
         let obtained = format!("{} reports another protocol, or none", peer.name);
-        mismatch.push(Mismatch::new("http", "2", obtained));
+        mismatch.push(Mismatch::new("http", used.version.to_string(), obtained));
     }
     if let Some(lost @ 1..) = peer.unaccounted {
         mismatch.push(Mismatch::new(
@@ -318,48 +321,64 @@ fn compare_presence(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) 
 /// The part of their time for which operations may wait for a stream that the server does not allow.
 const NO_STREAM: f64 = 0.05;
 
-/// Whether all connections spoke HTTP/2, and had as many streams open as were asked for.
-fn compare_http2(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
-    let (plan, counts) = (&job.plan, &outcome.http2);
-    if !plan.is_http2() || outcome.completed == 0 {
-        return;
-    }
+/// Whether all connections spoke the version of HTTP that was asked for, where it has streams, and had as many of
+/// them open as were asked for.
+fn compare_multiplexed(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
+    let plan = &job.plan;
+    let used = Multiplexed::of(plan, outcome).filter(|_| outcome.completed > 0);
+    let Some(used) = used else { return };
     let handshakes: u64 = outcome.negotiated.iter().map(|(_, count)| count).sum();
-    let is_right = counts.connections > 0 && counts.by_alpn == handshakes;
+    let is_right = used.connections > 0 && used.by_alpn == handshakes;
     if !is_right {
-        let of = thousands(handshakes.max(counts.connections));
-        let obtained = format!("HTTP/2 on {} of {of} connections", thousands(counts.connections));
-        mismatch.push(Mismatch::new("http", "2", obtained));
+        let of = thousands(handshakes.max(used.connections));
+        let spoke = thousands(used.connections);
+        let obtained = format!("HTTP/{} on {spoke} of {of} connections", used.version);
+        mismatch.push(Mismatch::new("http", used.version.to_string(), obtained));
     }
     // Other loads, and those that have just begun, need not have all streams open at any time.
     let is_full = plan.arrival == Arrival::CLOSED
         && job.operations.is_none()
         && outcome.completed >= plan.most_open() as u64;
-    let (streams, most) = (plan.streams() as u64, counts.most_streams);
+    let (streams, most) = (plan.streams() as u64, used.most);
     let carried = plan.requests_per_connection.as_ref().map_or(u32::MAX, |of| of.most());
     // Of the few requests of a connection that ends soon the first may be answered before the last is sent: half
     // of them at once show that they overlap.
     let carried = u64::from(carried);
     let asked = if carried <= streams { carried.div_ceil(2) } else { streams };
-    let allowed = counts.allowed_streams.filter(|allowed| u64::from(*allowed) < asked);
+    let allowed = used.allowed.filter(|allowed| *allowed < asked);
     // The most streams may have been open in the warm-up only, or for a moment.
-    let of_all = counts.open_for.seconds() + counts.no_stream_for.seconds();
-    let is_held_up = allowed.is_some() && counts.no_stream_for.seconds() > of_all * NO_STREAM;
+    let of_all = used.open_for.seconds() + used.no_stream_for.seconds();
+    let is_held_up = allowed.is_some() && used.no_stream_for.seconds() > of_all * NO_STREAM;
     if is_held_up || is_full && most < asked {
         let connection_time = outcome.window.seconds() * plan.connections as f64;
-        let on_average = counts.open_for.seconds() / connection_time;
+        let on_average = used.open_for.seconds() / connection_time;
         let held_up = match is_held_up {
             true => format!(" and {on_average:.1} on average in the window"),
             false => String::new(),
         };
         let allowed = allowed.map_or_else(String::new, |allowed| {
-            format!("; the server's SETTINGS allow {}", thousands(allowed.into()))
+            format!("; the server allows {}", thousands(allowed))
         });
         mismatch.push(Mismatch::new(
             "streams",
             thousands(asked),
             format!("{} open at most on one connection{held_up}{allowed}", thousands(most)),
         ));
+    }
+}
+
+/// Whether datagrams were as short as was asked for; the server is told the limit in the handshake.
+fn compare_datagrams(outcome: &Outcome, asked: &Asked, mismatch: &mut Vec<Mismatch>) {
+    let Some(most) = asked.max_udp_payload else { return };
+    let quic = &outcome.quic;
+    for (way, longest) in [("came", quic.longest_received), ("was sent", quic.longest_sent)] {
+        if longest > most {
+            mismatch.push(Mismatch::new(
+                "max_udp_payload",
+                format!("{} bytes at most in a datagram", thousands(most)),
+                format!("one of {} that {way}", thousands(longest)),
+            ));
+        }
     }
 }
 

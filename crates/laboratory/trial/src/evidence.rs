@@ -14,6 +14,7 @@ use serde_with::{skip_serializing_none, with_prefix};
 use units::Nanos;
 
 use crate::operations::Operations;
+use crate::quic_use::QuicUse;
 use crate::reading::{Readings, Usage};
 
 pub use network::{Interface, NetworkEvidence};
@@ -88,6 +89,11 @@ pub struct Evidence {
     pub client_late: Option<f64>,
     /// The rank that had that thread, such as `rank 2 on lg1`; absent where the load was made here.
     pub client_rank: Option<String>,
+    /// Datagrams that the kernel dropped because the client's socket was full, over all that came, warm-up included;
+    /// absent over TCP, and where another program makes the load.
+    pub udp_dropped: Option<f64>,
+    /// Sends of datagrams that the kernel refused for want of room, over all.
+    pub udp_sends_refused: Option<f64>,
     /// CPU time of the server's process tree over what its CPUs have.
     pub server_busy: Option<f64>,
     /// Time that the server's threads were ready to run and waited, over what its CPUs have; more
@@ -206,6 +212,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) repeated: Option<Repeated>,
     /// Of HTTP/2.
     pub(crate) http2: &'a Http2Counts,
+    /// Of QUIC.
+    pub(crate) quic: Option<&'a QuicUse>,
     /// Whether the server's machine was read, so that its accept queue is among those counted.
     pub(crate) is_server_read: bool,
     pub(crate) readings: &'a Readings,
@@ -282,6 +290,8 @@ impl Evidence {
             client_late: None,
             // Known of ranks only.
             client_rank: None,
+            udp_dropped: facts.quic.map(|quic| rounded(quic.dropped())),
+            udp_sends_refused: facts.quic.map(|quic| rounded(quic.refused())),
             server_busy: server.and_then(|usage| of_server_cpus(usage.on_cpu)).map(rounded),
             server_waiting: server
                 .and_then(|usage| usage.waiting)

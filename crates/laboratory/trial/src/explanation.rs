@@ -70,6 +70,14 @@ impl Verdict {
                 };
                 format!("the client's CPU: {whose} {busy}; {}", server_in_words(e))
             }
+            Limit::UdpBuffers => format!(
+                "the buffers of the client's UDP sockets: the kernel dropped {} of the datagrams that came and \
+                 refused {} of the sends; {}; {}",
+                percent(e.udp_dropped.unwrap_or_default()),
+                percent(e.udp_sends_refused.unwrap_or_default()),
+                client_in_words(e),
+                server_in_words(e)
+            ),
             Limit::Backend => format!(
                 "the backend of the server: it was {} busy; {}",
                 percent(e.backend_busy.unwrap_or_default()),
@@ -161,6 +169,11 @@ impl Verdict {
             }
             Limit::ClientCpu => {
                 "do not take this as the server's maximum; give the client more CPUs (--cpus)"
+            }
+            Limit::UdpBuffers => {
+                "do not take this as the server's maximum: what was dropped it sent in vain; let sockets hold more \
+                 (sysctl -w net.core.rmem_max=8388608 net.core.rmem_default=8388608 net.core.wmem_max=8388608), \
+                 lower --streams or --connections, or give the client more CPUs (--cpus)"
             }
             Limit::Backend => {
                 "do not take this as the server's maximum; give the backend more CPUs, or the \

@@ -1,8 +1,6 @@
 //! What HTTP/2 connections did, as a receipt has it.
 
-use std::collections::BTreeMap;
-
-use load::{HTTP2_MAX_FRAME, HTTP2_WINDOW, Http2Counts, Job, Plan};
+use load::{HTTP2_MAX_FRAME, HTTP2_WINDOW, Http2Counts, Plan};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
@@ -53,9 +51,6 @@ pub struct Http2Use {
 
 impl Http2Use {
     pub(crate) fn of(counts: &Http2Counts) -> Option<Self> {
-        let mean = |count: u64, of: u64| {
-            (of > 0).then(|| (count as f64 / of as f64 * 100.0).round() / 100.0)
-        };
         let sent = |count| mean(count, counts.requests);
         let received = |count| mean(count, counts.answers);
         (counts.connections > 0).then(|| Self {
@@ -75,12 +70,9 @@ impl Http2Use {
     }
 }
 
-/// Connections by how they came to their protocol; only where HTTP/2 was asked for.
-pub(crate) fn protocols(job: &Job, counts: &Http2Counts) -> BTreeMap<String, u64> {
-    let by_knowledge = counts.connections.saturating_sub(counts.by_alpn);
-    let all = [("2 by ALPN", counts.by_alpn), ("2 by prior knowledge", by_knowledge)];
-    let all = all.into_iter().filter(|(_, count)| job.plan.is_http2() && *count > 0);
-    all.map(|(name, count)| (name.to_owned(), count)).collect()
+/// A mean with two places, of what was counted at all.
+pub(crate) fn mean(count: u64, of: u64) -> Option<f64> {
+    (of > 0).then(|| (count as f64 / of as f64 * 100.0).round() / 100.0)
 }
 
 #[cfg(test)]

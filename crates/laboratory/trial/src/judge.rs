@@ -173,6 +173,9 @@ impl Trial {
             let is_open = receipt.asked.client_congestion.is_none();
             receipt.mismatch.extend(ranks.congestion_mismatch().filter(|_| is_open));
         }
+        if receipt.obtained.quic.is_some() {
+            connections.add_quic(outcome.quic.connections);
+        }
         receipt.add_connections(&connections, self.is_over_loopback());
         receipt.obtained.mpi = ranks.and_then(|ranks| ranks.mpi.clone());
         if let Some(ranks) = ranks.filter(|_| !interrupted) {
@@ -224,6 +227,7 @@ impl Trial {
             connections: self.job.plan.connections,
             repeated: outcome.peer.is_none().then_some(outcome.repeated),
             http2: &outcome.http2,
+            quic: receipt.obtained.quic.as_ref(),
             is_server_read: self.is_server_read(),
             readings: &observed.readings,
             server_cpus: self.server_cpus.as_ref(),
@@ -288,6 +292,9 @@ impl Trial {
         );
         let latency = LatencyNs::from(&outcome.latencies);
         warnings.extend(Warning::delayed_acknowledgements(latency.first_byte_p50, latency.p50));
+        let quic = receipt.obtained.quic.as_ref();
+        warnings
+            .extend(quic.and_then(|quic| Warning::datagrams_lost(quic, self.is_over_loopback())));
         warnings.extend(Warning::mixed(&receipt.obtained));
         warnings.extend(Warning::batches_never_pay(&receipt.obtained));
         if self.is_over_loopback() {

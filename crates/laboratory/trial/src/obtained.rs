@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use load::{Close, EndedConnections, Job, Negotiated, Operation, Outcome, PeerClient, Percent};
+use load::{
+    Close, EndedConnections, Http, Job, Negotiated, Operation, Outcome, PeerClient, Percent,
+};
 use observe::{Fact, KernelTlsCounters};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -12,7 +14,9 @@ use tls::{SendMode, Version};
 use crate::accelerator_use::AcceleratorUse;
 use crate::asked::pace;
 use crate::backend_use::BackendUse;
-use crate::http2_use::{Http2Use, protocols};
+use crate::http2_use::Http2Use;
+use crate::multiplexed::Multiplexed;
+use crate::quic_use::{QuicUse, VERSION};
 use crate::quota_use::QuotaUse;
 
 /// What was got. Counts by name are of handshakes, those of the warm-up included.
@@ -131,13 +135,15 @@ pub struct Obtained {
     pub connections_at_begin: Option<usize>,
     /// How many were up when it ended.
     pub connections_at_end: Option<usize>,
-    /// Connections by their version of HTTP and how they came to it; only over HTTP/2.
+    /// Connections by their version of HTTP and how they came to it; only over HTTP/2 and 3.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub http: BTreeMap<String, u64>,
     /// The most streams that were open at once on one connection.
     pub streams: Option<u64>,
     /// What the HTTP/2 connections did.
     pub http2: Option<Http2Use>,
+    /// What the QUIC connections did.
+    pub quic: Option<QuicUse>,
     /// Connections that the server did not close after their last response, although it was asked to or the
     /// client had ended them; only where that ends connections, and by FIN.
     pub kept_open: Option<u64>,
@@ -243,9 +249,10 @@ impl Obtained {
             connections: Some(outcome.most_open),
             connections_at_begin: outcome.up.map(|up| up.at_begin),
             connections_at_end: outcome.up.map(|up| up.at_end),
-            http: protocols(job, &outcome.http2),
-            streams: job.plan.is_http2().then_some(outcome.http2.most_streams),
+            http: protocols(job, outcome),
+            streams: Multiplexed::of(&job.plan, outcome).map(|used| used.most),
             http2: Http2Use::of(&outcome.http2),
+            quic: QuicUse::of(&outcome.quic),
             kept_open: is_end_awaited.then_some(outcome.not_closed_by_server),
             sent_again: Some(outcome.sent_again).filter(|count| *count > 0),
             requests_per_connection: match ended {
@@ -311,7 +318,7 @@ impl Obtained {
             signatures_verified: job.url.is_tls().then_some(0),
             bodies_authenticated: (job.url.is_tls() && has_requests).then_some(0),
             bodies_compared: has_requests.then_some(0),
-            http: protocols(job, &outcome.http2),
+            http: protocols(job, outcome),
             ..Self::default()
         };
         for (negotiated, count) in &outcome.negotiated {
@@ -335,6 +342,21 @@ impl Obtained {
         add(|o| &mut o.client_key, client.and_then(|of| of.key).map(|key| key.to_string()));
         add(|o| &mut o.client_scheme, client.map(|of| tls::scheme_name(of.scheme)));
     }
+}
+
+/// Connections by how they came to their protocol; only where HTTP/2 or 3 was asked for.
+fn protocols(job: &Job, outcome: &Outcome) -> BTreeMap<String, u64> {
+    let http2 = &outcome.http2;
+    let by_knowledge = http2.connections.saturating_sub(http2.by_alpn);
+    let all = match job.plan.http {
+        None | Some(Http::V1) => Vec::new(),
+        Some(Http::V2) => vec![
+            ("2 by ALPN".to_owned(), http2.by_alpn),
+            ("2 by prior knowledge".to_owned(), by_knowledge),
+        ],
+        Some(Http::V3) => vec![(format!("3 on QUIC {VERSION}"), outcome.quic.connections)],
+    };
+    all.into_iter().filter(|(_, count)| *count > 0).collect()
 }
 
 /// Of connections that carried all that was planned; `None` where none did.

@@ -67,6 +67,8 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("http", "HTTP", Counts),
     ("streams", "streams per connection", Plain),
     ("http2", "HTTP/2", Plain),
+    ("quic", "QUIC", Plain),
+    ("max_udp_payload", "longest UDP payload", Size),
     ("ranks", "ranks", Plain),
     ("mpi", "MPI", Plain),
     ("client_cpus", "client CPUs", Plain),

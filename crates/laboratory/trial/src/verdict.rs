@@ -27,6 +27,10 @@ pub const CLIENT_BUSY: f64 = 0.90;
 /// The part of waiting in `client_busy` above which other programs are the cause rather than the client.
 pub const CLIENT_WAITING: f64 = 0.10;
 
+/// The part of datagrams or sends that may be lost at a socket, as that of TCP's segments in a network: each makes its
+/// sender slow down and send again.
+pub const UDP_LOST: f64 = 0.01;
+
 /// An accelerator that always has a next operation completes what its rate allows, but for what is under
 /// way at the window's ends.
 pub const ACCELERATOR_BUSY: f64 = 0.95;
@@ -63,6 +67,8 @@ pub enum Limit {
     CpuQuota,
     /// The client's CPUs.
     ClientCpu,
+    /// The buffers of the client's UDP sockets: datagrams that came were dropped, or sends refused.
+    UdpBuffers,
     /// The CPUs of the server's backend.
     Backend,
     /// The accelerator of the server's private keys.
@@ -109,6 +115,10 @@ impl Evidence {
         self.sibling_busy.is_some_and(|share| share.exceeds(SIBLING_BUSY))
     }
 
+    fn has_full_udp_buffers(&self) -> bool {
+        [self.udp_dropped, self.udp_sends_refused].iter().any(|share| *share >= Some(UDP_LOST))
+    }
+
     fn is_noisy(&self) -> bool {
         self.has_foreign_work() || self.has_steal()
     }
@@ -130,7 +140,7 @@ impl Verdict {
     /// Whether the client was the limit, so that the server could do more.
     pub fn is_of_client(&self) -> bool {
         match self.limit {
-            Limit::ClientCpu => true,
+            Limit::ClientCpu | Limit::UdpBuffers => true,
             Limit::CpuQuota => !matches!(self.evidence.held_back(), Some((QuotaSide::Server, _))),
             _ => false,
         }
@@ -169,6 +179,11 @@ fn limit(e: &Evidence) -> Limit {
     }
     if at_least(e.client_busy, CLIENT_BUSY) {
         return Limit::ClientCpu;
+    }
+    // A client that is too busy to read drops datagrams too, so it goes first. What a server sends in vain is in its
+    // CPU time, so it goes after.
+    if e.has_full_udp_buffers() && !at_least(e.offered_served, OFFERED_SERVED) {
+        return Limit::UdpBuffers;
     }
     if at_least(e.backend_busy, SERVER_BUSY) {
         return Limit::Backend;

@@ -18,6 +18,7 @@ use crate::littles_law::{Cause, LittlesLaw};
 use crate::nouns::Nouns;
 use crate::obtained::Obtained;
 use crate::operations::Operations;
+use crate::quic_use::QuicUse;
 use crate::reading::{CoreHz, ProcessesChanged};
 use crate::refused_sessions::RefusedSessions;
 use crate::verdict::{ERRORS, Verdict};
@@ -46,6 +47,10 @@ const DELAYED_ACKNOWLEDGEMENT: RangeInclusive<u64> = 39_000_000..=50_000_000;
 /// in ns: a thread that sleeps wakes some tens of microseconds late.
 const LATE: f64 = 0.10;
 const LATE_LEAST: u64 = 250_000;
+
+/// The part of the packets of a client that may be taken for lost on loopback: a packet that is acknowledged late is,
+/// too.
+const LOST: f64 = 0.001;
 
 /// The part of a paced load's connections that may be opened within the window.
 const STILL_OPENING: f64 = 0.01;
@@ -129,6 +134,8 @@ pub enum WarningKind {
     KeptConnectionsClosed,
     /// The server made full handshakes of some for which the client had offered a session.
     SessionsRefused,
+    /// Datagrams were dropped or refused at the client, or lost over loopback.
+    DatagramsLost,
     /// The processor that counted lacks instructions of this one.
     OtherCode,
 }
@@ -348,6 +355,52 @@ impl Warning {
                            server measured that at its start"
                 .into(),
             remedy: "compare both with toll bench --library crypto-mb, and start the server again".into(),
+        })
+    }
+
+    /// Of datagrams that a full socket of the client dropped or did not take; over loopback, where nothing else loses
+    /// any, also of packets that the client misses.
+    pub(crate) fn datagrams_lost(quic: &QuicUse, is_loopback: bool) -> Option<Self> {
+        let QuicUse { drops, packets_lost, sends_refused, .. } = *quic;
+        let of = |count, of| format!("{} of {}", thousands(count), thousands(of));
+        let (seen, likely_cause, remedy) = if drops > 0 {
+            (
+                format!(
+                    "the kernel dropped {} datagrams that came",
+                    of(drops, quic.datagrams_received + drops)
+                ),
+                "the client's sockets were full",
+                "net.core.rmem_default and rmem_max",
+            )
+        } else if sends_refused > 0 {
+            (
+                format!(
+                    "the kernel refused {} sends of datagrams",
+                    of(sends_refused, quic.sends + sends_refused)
+                ),
+                "no room for what the client sends",
+                "net.core.wmem_default and wmem_max",
+            )
+        } else if is_loopback && quic.lost() >= LOST {
+            (
+                format!(
+                    "the client took {} packets that it had sent for lost, although loopback loses none",
+                    of(packets_lost, quic.datagrams_sent)
+                ),
+                "the server's socket was full (drops in /proc/net/udp), or acknowledged late",
+                "net.core.rmem_default and rmem_max, or the server's own setting of its buffers",
+            )
+        } else {
+            return None;
+        };
+        Some(Self {
+            kind: WarningKind::DatagramsLost,
+            seen,
+            likely_cause: likely_cause.into(),
+            remedy: format!(
+                "what is lost is sent again, which costs the server CPU time; raise {remedy}, or load less at \
+                 once (--streams, --connections)"
+            ),
         })
     }
 

@@ -18,7 +18,7 @@ type Meaning = Result<ResponseHead, &'static str>;
 
 impl<'h> Head<'h> {
     /// The fields in their order, pseudo-header fields among them.
-    pub fn fields(self) -> impl Iterator<Item = (&'h [u8], &'h [u8])> {
+    pub fn fields(self) -> impl Iterator<Item = (&'h [u8], &'h [u8])> + Clone {
         self.fields.iter()
     }
 

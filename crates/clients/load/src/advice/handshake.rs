@@ -22,8 +22,8 @@ pub(super) fn on_handshake(seen: &str, plan: &Plan) -> String {
         return super::status::NO_HTTP11.to_owned();
     }
     if seen.contains("longer than 64 KiB") {
-        return "toll's own handshakes take up to 256 KiB: give --tls 1.3 or --tls 1.2, without \
-                --key-exchange fresh and --resumption"
+        return "toll's own handshakes take up to 256 KiB: leave out --key-exchange fresh and \
+                --resumption, or give --tls 1.2"
             .to_owned();
     }
     let finds_nothing = is_alert(40) || is_alert(70) || is_alert(71);

@@ -128,10 +128,10 @@ impl Connection {
 
     /// When its opening, or its operation, has taken too long in all; when either has made no progress for too
     /// long; and when something else is to be done about it.
-    fn limits(&self, context: &Context<'_>) -> [u64; 3] {
+    fn limits(&mut self, context: &Context<'_>) -> [u64; 3] {
         const NEVER: u64 = u64::MAX;
         let (timeout, whole) = (context.plan.timeout.0, context.plan.operation_timeout().0);
-        match &self.phase {
+        match &mut self.phase {
             Phase::Connecting | Phase::Handshaking(_) => {
                 [self.started.saturating_add(whole), self.progress.saturating_add(timeout), NEVER]
             }
@@ -140,6 +140,14 @@ impl Connection {
                 [NEVER, self.started.saturating_add(timeout), http2.streams.due]
             }
             Phase::Open(Codec::Http2(http2)) => [NEVER, NEVER, http2.streams.due],
+            Phase::Open(Codec::Http3(http3)) => {
+                let wakes_at = context.quic.as_ref().map_or(NEVER, |quic| http3.wakes_at(quic));
+                // What comes may be of anyone, so that it is no progress of the opening.
+                match http3.is_established() {
+                    true => [NEVER, NEVER, http3.streams.due.min(wakes_at)],
+                    false => [NEVER, self.started.saturating_add(timeout), wakes_at],
+                }
+            }
             Phase::Open(Codec::Http1(http1)) => match (&http1.asked, &http1.ending) {
                 (None, _) => [NEVER; 3],
                 // The answer has come.
@@ -157,7 +165,7 @@ impl Connection {
     }
 
     /// When its time limits are to be checked, if nothing happens before: after a check, later than that.
-    pub(crate) fn next_check(&self, context: &Context<'_>) -> u64 {
+    pub(crate) fn next_check(&mut self, context: &Context<'_>) -> u64 {
         let [whole, progress, other] = self.limits(context);
         whole.min(progress).min(other)
     }
@@ -173,6 +181,9 @@ impl Connection {
             Phase::Open(Codec::Http2(http2)) if !http2.has_begun() => {
                 (ErrorKind::Stall, "the opening")
             }
+            Phase::Open(Codec::Http3(http3)) if !http3.is_established() => {
+                (ErrorKind::ConnectTimeout, "the connection")
+            }
             Phase::Open(_) => (ErrorKind::Stall, "the response"),
         }
     }
@@ -185,6 +196,9 @@ impl Connection {
             return Err(context.plan.too_long());
         }
         if now >= progress {
+            if let Phase::Open(Codec::Http3(http3)) = &self.phase {
+                return Err(http3.why_unopened(context.plan.timeout));
+            }
             let ((kind, what), timeout) = (self.awaited(), context.plan.timeout);
             return Err(Failure::new(kind, format!("{what} made no progress for {timeout}")));
         }
@@ -194,6 +208,11 @@ impl Connection {
         if let Phase::Open(Codec::Http2(http2)) = &mut self.phase {
             http2.end_stalled(now, context.plan);
             return Ok(Next::Wait);
+        }
+        if let Phase::Open(Codec::Http3(http3)) = &mut self.phase {
+            http3.wake(context, now);
+            http3.end_stalled(now, context.plan);
+            return self.follow_datagrams(context);
         }
         let ending = self.http1().and_then(|http1| http1.ending);
         if !matches!(ending, Some(Ending::Response { .. })) {
@@ -223,6 +242,7 @@ impl Connection {
                 http2.streams.fail_all(failure, at);
                 http2.streams.ends(context);
             }
+            Phase::Open(Codec::Http3(http3)) => http3.fail(context, failure, at),
             _ => {}
         }
     }
@@ -276,6 +296,19 @@ impl Connection {
                     return self.receive(context);
                 }
             }
+            Phase::Open(Codec::Http3(http3)) => {
+                if !http3.is_established() {
+                    context.recorder.connecting(window, self.started);
+                }
+                if let Some(begun) = http3.take_handshake() {
+                    context.recorder.in_flight(window, begun);
+                }
+                // What was read of them is authentic.
+                for (begun, (body, opened)) in http3.streams.take_all() {
+                    context.recorder.in_flight(window, begun);
+                    context.recorder.proven(body, opened);
+                }
+            }
             Phase::Connecting | Phase::Handshaking(_) => {
                 context.recorder.connecting(window, self.started);
                 self.note_repeated(context, window.end());
@@ -312,6 +345,10 @@ impl Connection {
                 context.recorder.outcome.http2.add(http2.streams.counts);
                 http2.tickets()
             }
+            Phase::Open(Codec::Http3(http3)) => {
+                http3.leave(&self.socket, context, context.plan.close == Close::Fin);
+                http3.known().map_or(0, |known| known.tickets)
+            }
             _ => 0,
         };
         context.recorder.closes(answers, tickets);
@@ -319,7 +356,10 @@ impl Connection {
 
     /// Closes the connection; returns its socket if that can be reused.
     pub(crate) fn spare(mut self, context: &Context<'_>) -> Option<Spare> {
-        if context.plan.keeps_connections() || context.plan.close == Close::Rst {
+        if context.plan.keeps_connections()
+            || context.plan.close == Close::Rst
+            || context.plan.is_http3()
+        {
             return None;
         }
         self.set_mark(1);

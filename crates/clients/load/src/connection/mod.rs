@@ -6,9 +6,12 @@
 
 mod closing;
 mod counted;
+mod datagrams;
+mod exchange;
 mod exchanging;
 mod http1;
 pub(crate) mod http2;
+mod http3;
 mod opening;
 mod sealing;
 #[cfg(test)]
@@ -19,6 +22,7 @@ use rustix::event::epoll::EventFlags;
 pub(crate) use self::closing::Spare;
 use self::http1::Http1;
 use self::http2::Http2;
+use self::http3::Http3;
 use crate::context::{Context, INCOMING};
 use crate::recorder::Begun;
 use crate::requests_per_connection::Planned;
@@ -82,6 +86,8 @@ enum Phase {
 enum Codec {
     Http1(Box<Http1>),
     Http2(Box<Http2>),
+    /// It opens by itself, and carries requests once it is established.
+    Http3(Box<Http3>),
 }
 
 /// What is known about bytes that can be read.
@@ -113,7 +119,10 @@ pub(crate) enum Next {
 impl Connection {
     /// Whether requests can be sent.
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self.phase, Phase::Open(_))
+        match &self.phase {
+            Phase::Open(Codec::Http3(http3)) => http3.is_established(),
+            phase => matches!(phase, Phase::Open(_)),
+        }
     }
 
     /// Whether the server has shown that it has accepted the connection.
@@ -121,6 +130,7 @@ impl Connection {
         match &self.phase {
             Phase::Open(Codec::Http2(http2)) => http2.has_begun(),
             Phase::Open(Codec::Http1(_)) => true,
+            Phase::Open(Codec::Http3(http3)) => http3.is_established(),
             _ => false,
         }
     }
@@ -130,6 +140,7 @@ impl Connection {
         match &self.phase {
             Phase::Open(Codec::Http1(http1)) => http1.asked.is_none(),
             Phase::Open(Codec::Http2(http2)) => http2.streams.is_idle(),
+            Phase::Open(Codec::Http3(http3)) => http3.is_idle(),
             _ => false,
         }
     }
@@ -139,14 +150,18 @@ impl Connection {
         match &self.phase {
             _ if self.has_given_all() => false,
             Phase::Open(Codec::Http2(http2)) => http2.takes_requests(),
+            Phase::Open(Codec::Http3(http3)) => http3.takes_requests(),
             _ => true,
         }
     }
 
     /// Whether it has something to send that was left until all events were handled.
     pub(crate) fn is_due(&self) -> bool {
-        matches!(&self.phase, Phase::Open(Codec::Http2(http2)) if http2.is_due)
-            && self.unsent.is_empty()
+        match &self.phase {
+            Phase::Open(Codec::Http2(http2)) => http2.is_due && self.unsent.is_empty(),
+            Phase::Open(Codec::Http3(http3)) => http3.is_due && !http3.is_blocked(),
+            _ => false,
+        }
     }
 
     /// How many requests it has had answers to.
@@ -154,6 +169,7 @@ impl Connection {
         match &self.phase {
             Phase::Open(Codec::Http1(http1)) => http1.answers,
             Phase::Open(Codec::Http2(http2)) => http2.streams.counts.answers,
+            Phase::Open(Codec::Http3(http3)) => http3.streams.counts.answers,
             _ => 0,
         }
     }
@@ -175,7 +191,7 @@ impl Connection {
     ) -> Result<Next, Failure> {
         begun.tries.given(context.succeeded);
         let start = context.recently();
-        self.given += u32::from(context.plan.is_http2());
+        self.given += u32::from(context.plan.has_streams());
         match &mut self.phase {
             Phase::Open(Codec::Http1(http1)) => {
                 http1.asked = Some(begun);
@@ -186,6 +202,10 @@ impl Connection {
             }
             Phase::Open(Codec::Http2(http2)) => {
                 http2.ask(context, place, begun, self.name);
+                Ok(Next::Wait)
+            }
+            Phase::Open(Codec::Http3(http3)) => {
+                http3.ask(context, place, begun);
                 Ok(Next::Wait)
             }
             _ => {
@@ -201,6 +221,9 @@ impl Connection {
         context: &mut Context<'_>,
         has_ended: bool,
     ) -> Result<Next, Failure> {
+        if let Phase::Open(Codec::Http3(_)) = &self.phase {
+            return self.receive_datagrams(context);
+        }
         self.readable = if has_ended { Readable::ToTheEnd } else { Readable::Unknown };
         if matches!(self.phase, Phase::Connecting) {
             self.socket.connected()?;
@@ -227,6 +250,10 @@ impl Connection {
     /// Sends what is due.
     #[inline(always)]
     pub(crate) fn send(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
+        if let Phase::Open(Codec::Http3(http3)) = &mut self.phase {
+            http3.send(&self.socket, context)?;
+            return Ok(Next::Wait);
+        }
         match self.flush_all(context, false) {
             Ok(()) => Ok(Next::Wait),
             Err(failure) => self.receive_last(context, failure),
@@ -359,6 +386,13 @@ impl Connection {
     ) -> Result<Next, Failure> {
         context.received.take_back(&mut self.received);
         context.unsent.take_back(&mut self.unsent);
+        if let Phase::Open(Codec::Http3(http3)) = &mut self.phase {
+            http3.streams.ends(context);
+            return match result {
+                Ok(Next::Wait) if !self.takes_requests() => Ok(Next::Leave),
+                result => result,
+            };
+        }
         let Phase::Open(Codec::Http2(http2)) = &mut self.phase else { return result };
         let settled = http2.settle();
         self.is_closed_by_server |= http2.streams.goaway.is_some();
@@ -370,8 +404,9 @@ impl Connection {
     }
 
     pub(crate) fn update_interest(&mut self, context: &Context<'_>) {
-        let interest = match self.phase {
+        let interest = match &self.phase {
             Phase::Connecting => EventFlags::OUT,
+            Phase::Open(Codec::Http3(http3)) if http3.is_blocked() => INCOMING | EventFlags::OUT,
             _ if self.unsent.is_empty() => INCOMING,
             _ => INCOMING | EventFlags::OUT,
         };

@@ -4,6 +4,7 @@ use rustix::event::epoll::EventFlags;
 
 use super::http1::{Ending, Http1};
 use super::http2::Http2;
+use super::http3::Http3;
 use super::sealing::{LEAST_ROOM, seal_close_notify};
 use super::{Codec, Connection, Next, Phase, Readable, Spare};
 use crate::context::{Context, INCOMING};
@@ -12,7 +13,7 @@ use crate::recorder::Begun;
 use crate::requests_per_connection::CountDraws;
 use crate::socket::{Moved, Socket};
 use crate::{Close, Operation, Receive};
-use wire::handshake::Established;
+use wire::handshake::{Established, Negotiated, Remarks};
 use wire::reception::Reception;
 use wire::{ErrorKind, Failure};
 
@@ -28,6 +29,14 @@ fn dial(context: &mut Context<'_>, key: usize) -> Result<(Spare, bool), Failure>
     Ok((Spare { socket, interest, room: LEAST_ROOM }, is_connected))
 }
 
+/// The same for QUIC, whose datagrams find their server at once or not at all.
+fn dial_udp(context: &mut Context<'_>, key: usize) -> Result<Spare, Failure> {
+    let source = context.sources.next();
+    let socket = Socket::connect_udp(context.job.address, source.as_deref())?;
+    context.watch(&socket, key, INCOMING).map_err(|error| descriptors::lacking(&error))?;
+    Ok(Spare { socket, interest: INCOMING, room: LEAST_ROOM })
+}
+
 /// The least time after which the kernel sends a packet again (`TCP_RTO_MIN`).
 const LEAST_RETRANSMISSION: u64 = 200_000_000;
 
@@ -40,7 +49,13 @@ impl Connection {
     ) -> Result<(Self, bool), Failure> {
         let (Spare { socket, interest, room }, is_connected) = match spare {
             Some(spare) => spare.dial(context)?,
+            None if context.plan.is_http3() => (dial_udp(context, key)?, false),
             None => dial(context, key)?,
+        };
+        let name = context.names.next();
+        let phase = match context.plan.is_http3() {
+            true => Phase::Open(Codec::Http3(Http3::new(context, &socket, name)?)),
+            false => Phase::Connecting,
         };
         let now = context.recently();
         context.recorder.opens();
@@ -50,10 +65,10 @@ impl Connection {
             joining: Vec::new(),
             is_opening: false,
             waiting: Vec::new(),
-            name: context.names.next(),
+            name,
             socket,
             interest,
-            phase: Phase::Connecting,
+            phase,
             received: Vec::new(),
             unsent: Vec::new(),
             started: now,
@@ -140,14 +155,8 @@ impl Connection {
             let seen = "the server did not choose h2 in the handshake (ALPN)";
             return Err(Failure::new(ErrorKind::NoH2, seen));
         }
-        let now = context.now();
-        context.recorder.connected(context.window, now, self.started, established.as_ref());
-        if context.names.has_list() {
-            let certificate = established.as_ref().and_then(|of| of.remarks.certificate);
-            context.recorder.named(self.name, certificate);
-        }
-        context.window.note_up(true, || now);
-        self.is_up = true;
+        let known = established.as_ref().map(|of| (&of.negotiated, &of.remarks));
+        let now = self.is_connected(context, known);
         if !context.opens_with_response() {
             self.note_repeated(context, now);
         }
@@ -155,6 +164,23 @@ impl Connection {
             true => self.open_http2(context, established),
             false => self.open_http1(context, established, now),
         }
+    }
+
+    /// Counts the connection as established, and returns the time.
+    pub(super) fn is_connected(
+        &mut self,
+        context: &mut Context<'_>,
+        known: Option<(&Negotiated, &Remarks)>,
+    ) -> u64 {
+        let now = context.now();
+        context.recorder.connected(context.window, now, self.started, known);
+        if context.names.has_list() {
+            let certificate = known.and_then(|(_, remarks)| remarks.certificate);
+            context.recorder.named(self.name, certificate);
+        }
+        context.window.note_up(true, || now);
+        self.is_up = true;
+        now
     }
 
     fn open_http2(

@@ -30,7 +30,9 @@ pub(crate) fn with_context(plan: Plan, test: impl FnOnce(&mut Context<'_>, &TcpL
     let requests = Arc::new(AllRequests::of(&job, &[]).unwrap());
     let (recorder, base) = (Recorder::new(Arrival::CLOSED), Instant::now());
     let base = base.checked_sub(Duration::from_secs(3600)).unwrap();
-    let mut context = Context::new(&job, &requests, &window, &[], recorder, 0, base).unwrap();
+    let mut context =
+        Context::new(&job, &requests, &window, &crate::clients::Clients::Plain, recorder, 0, base)
+            .unwrap();
     context.now();
     test(&mut context, &listener);
 }

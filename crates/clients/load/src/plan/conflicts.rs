@@ -188,6 +188,11 @@ impl Plan {
 
     /// HTTP/2 mixes what its streams carry, and only its connections have streams.
     fn conflicts_of_http(&self, found: &mut Conflicts) {
+        let sized = (self.max_udp_payload.is_some(), "max-udp-payload", "is not QUIC");
+        if self.is_http3() {
+            return self.conflicts_of_http3(found);
+        }
+        found.add("http", Useless, &[sized]);
         if !self.is_http2() {
             let one = "answers one request at a time";
             found.add("http", Useless, &[(self.streams.is_some(), "streams", one)]);
@@ -216,6 +221,34 @@ impl Plan {
             (!what.is_empty(), "operation", what),
             (is_unable, "client", "is not spoken by wrk, ab and s_time"),
             (has_forbidden, "suite", "forbids CBC and static RSA (RFC 9113, section 9.2.2)"),
+        ];
+        found.add("http", Contradiction, &rules);
+    }
+
+    /// QUIC has TLS 1.3 in it, and not TCP under it.
+    fn conflicts_of_http3(&self, found: &mut Conflicts) {
+        let walks = self.receive == Some(Receive::Walk);
+        let whole = "decrypts every packet, so that it is acknowledged";
+        found.add("http", Opposite, &[(walks, "receive", whole)]);
+        let own = "has congestion control of its own, above UDP";
+        found.add("http", Useless, &[(self.congestion.is_some(), "congestion", own)]);
+        let what = match self.operation {
+            Operation::Requests | Operation::Handshakes => "",
+            Operation::OneRequestPerConnection => "keeps its connections",
+            Operation::Session => "has no sessions, which are of HTTP/1.1",
+        };
+        let is_unable = !matches!(self.client, Client::Toll | Client::H2load | Client::Shb);
+        let is_retried = self.key_exchange == Some(KeyExchangeMode::Retried);
+        let of_tls12 = "is encrypted by TLS 1.3 (RFC 9001)";
+        let is_tls12 = self.asked_version() == Some(Version::Tls12);
+        let key = if self.only_suite().is_some() { "suite" } else { "tls" };
+        let rules = [
+            (!what.is_empty(), "operation", what),
+            (is_unable, "client", "is not spoken by wrk, ab and s_time"),
+            (self.is_plain(), "tls", of_tls12),
+            (is_tls12, key, of_tls12),
+            (self.encrypt_then_mac == Some(true), "encrypt-then-mac", of_tls12),
+            (is_retried, "key-exchange", "always sends a key share here"),
         ];
         found.add("http", Contradiction, &rules);
     }

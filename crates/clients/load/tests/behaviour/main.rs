@@ -13,6 +13,7 @@ mod honest;
 mod http2;
 mod http2_messages;
 mod http2_walk;
+mod http3;
 mod limits;
 mod memory;
 mod methods;

@@ -3,7 +3,7 @@
 use crate::{ErrorKind, Failure};
 
 /// The peer ended the connection by this alert (RFC 8446, section 6).
-pub(crate) fn alert(description: u8) -> Failure {
+pub fn alert(description: u8) -> Failure {
     let name = match description {
         0 => "close_notify",
         10 => "unexpected_message",

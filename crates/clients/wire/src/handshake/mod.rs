@@ -1,5 +1,5 @@
-//! Handshakes as one trait: those of TLS 1.2 and the full ones of TLS 1.3 are toll's own, rustls makes
-//! the others and hands its keys over.
+//! Handshakes as one trait: those of TLS 1.2 and the full ones with a fixed key exchange are toll's own, rustls
+//! makes the others and hands its keys over.
 
 mod alert;
 mod alpn;
@@ -7,6 +7,7 @@ mod certificates;
 mod client_certificate;
 mod distrust;
 mod driver;
+mod either;
 mod encoding;
 mod established;
 mod fingerprint;
@@ -18,6 +19,7 @@ mod numbers;
 mod offer;
 mod offer_error;
 mod provider;
+mod quic;
 mod refusal;
 mod resuming_share;
 mod rustls;
@@ -33,7 +35,7 @@ mod verifier;
 
 use ::tls::Version;
 
-pub(crate) use alert::alert;
+pub use alert::alert;
 pub use client_certificate::ClientCertificate;
 pub use distrust::Distrust;
 pub(crate) use encoding::message_length;
@@ -44,6 +46,7 @@ pub use fingerprint::Fingerprint;
 pub(crate) use numbers::kind;
 pub use offer::{Offer, Sampler, Trust};
 pub use offer_error::OfferError;
+pub use quic::{QuicClient, QuicHandshake};
 pub use under_way::{Client, Handshake};
 
 /// The handshakes of one thread. Each thread has its own client, so that none waits for another.

@@ -14,6 +14,7 @@ pub mod kind {
     pub const CERTIFICATE_VERIFY: u8 = 15;
     pub const CLIENT_KEY_EXCHANGE: u8 = 16;
     pub const FINISHED: u8 = 20;
+    pub const CERTIFICATE_STATUS: u8 = 22;
     pub const KEY_UPDATE: u8 = 24;
     pub const MESSAGE_HASH: u8 = 254;
 }
@@ -21,6 +22,7 @@ pub mod kind {
 /// Types of extensions.
 pub mod extension {
     pub const SERVER_NAME: u16 = 0;
+    pub const STATUS_REQUEST: u16 = 5;
     pub const SUPPORTED_GROUPS: u16 = 10;
     pub const EC_POINT_FORMATS: u16 = 11;
     pub const SIGNATURE_ALGORITHMS: u16 = 13;

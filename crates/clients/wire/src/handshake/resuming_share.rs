@@ -1,6 +1,6 @@
 //! Which handshakes of a load resume a session.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
 use super::offer::Offer;
 
@@ -11,7 +11,7 @@ pub(super) struct ResumingShare {
     /// In hundredths.
     share: u8,
     /// The accumulated share.
-    sum: Cell<u16>,
+    sum: AtomicU16,
 }
 
 impl ResumingShare {
@@ -23,13 +23,13 @@ impl ResumingShare {
     }
 
     fn from(share: u8, begin: usize) -> Self {
-        Self { share, sum: Cell::new((begin % 100) as u16) }
+        Self { share, sum: AtomicU16::new((begin % 100) as u16) }
     }
 
     /// Whether the next handshake is to resume.
     pub(super) fn next(&self) -> bool {
-        let sum = self.sum.get() + u16::from(self.share);
-        self.sum.set(sum % 100);
+        let sum = self.sum.load(Relaxed) + u16::from(self.share);
+        self.sum.store(sum % 100, Relaxed);
         sum >= 100
     }
 }

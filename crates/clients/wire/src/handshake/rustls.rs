@@ -1,4 +1,5 @@
-//! Handshakes through rustls: those of TLS 1.3, and those in which the server chooses the version.
+//! Handshakes through rustls: those of TLS 1.3 that resume a session or have a fresh key exchange, and the same where
+//! the server chooses the version.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +16,9 @@ use rustls::{
 };
 use tls::{Cipher, Suite, Version};
 
+use super::certificates::ServerCertificates;
 use super::client_certificate::ClientCertificate;
+use super::either::EitherClient;
 use super::encoding::{begins_with_record, first_record};
 use super::established::{ClientSignature, Established, Negotiated, PostHandshake, Remarks, Side};
 use super::offer::{Offer, Sampler};
@@ -32,15 +35,15 @@ use super::verifier::{Noted, SamplingVerifier};
 use crate::record::{AeadKey, Opener, Protection, Sealer};
 use crate::{ErrorKind, Failure};
 
-struct RustlsClient {
+pub(super) struct RustlsClient {
     /// Never resumes.
     full: Arc<ClientConfig>,
     /// Resumes where it has a ticket or a session, and keeps new ones.
     resuming: Arc<ClientConfig>,
     resuming_share: ResumingShare,
     sessions: Arc<Sessions>,
-    requests: Arc<CertificateRequests>,
-    verifier: Arc<SamplingVerifier>,
+    pub(super) requests: Arc<CertificateRequests>,
+    pub(super) verifier: Arc<SamplingVerifier>,
     name: ServerName<'static>,
     follows_key_updates: bool,
 }
@@ -49,21 +52,23 @@ struct RustlsClient {
 /// otherwise rustls.
 pub(super) fn client(offer: &Offer, signatures: Sampler) -> Result<Box<dyn Client>, OfferError> {
     let client = RustlsClient::new(offer, signatures)?;
-    let is_simple = offer.version() == Some(Version::Tls13)
-        && offer.fixed_key_exchange
-        && offer.resumed_percent == 0;
+    let is_simple = offer.fixed_key_exchange && offer.resumed_percent == 0;
     let own = is_simple.then(|| {
         let RustlsClient { full, verifier, name, .. } = &client;
         Tls13Client::new(full.clone(), name.clone(), verifier.clone(), offer)
     });
-    Ok(match own.flatten() {
-        Some(own) => Box::new(own),
-        None => Box::new(client),
+    Ok(match (own.flatten(), offer.version()) {
+        (Some(own), Some(_)) => Box::new(own),
+        (Some(own), None) => {
+            let server = ServerCertificates::new(client.verifier, client.name);
+            Box::new(EitherClient::new(own, offer, server))
+        }
+        (None, _) => Box::new(client),
     })
 }
 
 impl RustlsClient {
-    fn new(offer: &Offer, signatures: Sampler) -> Result<Self, OfferError> {
+    pub(super) fn new(offer: &Offer, signatures: Sampler) -> Result<Self, OfferError> {
         let name = server_name(offer)?;
         let mut provider = provider(offer);
         if let Some(suite) = offer.suite {
@@ -107,13 +112,28 @@ impl RustlsClient {
     }
 }
 
-impl Client for RustlsClient {
-    fn start(&self) -> Result<Box<dyn Handshake>, Failure> {
+impl RustlsClient {
+    /// Begins a connection with the configuration that is due, which says whether it keeps tickets.
+    pub(super) fn begin<C>(
+        &self,
+        connect: impl FnOnce(Arc<ClientConfig>, ServerName<'static>) -> Result<C, rustls::Error>,
+    ) -> Result<(C, bool, Remarks), Failure> {
         let keeps_tickets = self.sessions.is_collecting() || self.resuming_share.next();
         let config = if keeps_tickets { &self.resuming } else { &self.full };
-        let connection = UnbufferedClientConnection::new(config.clone(), self.name.clone())
-            .map_err(|error| failure(&error))?;
+        let connection =
+            connect(config.clone(), self.name.clone()).map_err(|error| failure(&error))?;
         let offers_session = keeps_tickets && self.sessions.take_offered();
+        Ok((connection, keeps_tickets, Remarks { offers_session, ..Remarks::default() }))
+    }
+
+    pub(super) fn collect_sessions(&self, is_collecting: bool) {
+        self.sessions.collect(is_collecting);
+    }
+}
+
+impl Client for RustlsClient {
+    fn start(&self) -> Result<Box<dyn Handshake>, Failure> {
+        let (connection, keeps_tickets, remarks) = self.begin(UnbufferedClientConnection::new)?;
         Ok(Box::new(RustlsHandshake {
             connection: Some(connection),
             begins: false,
@@ -124,12 +144,12 @@ impl Client for RustlsClient {
             noted: None,
             requests: self.requests.clone(),
             signature: None,
-            remarks: Remarks { offers_session, ..Remarks::default() },
+            remarks,
         }))
     }
 
     fn collect(&self, is_collecting: bool) {
-        self.sessions.collect(is_collecting);
+        self.collect_sessions(is_collecting);
     }
 }
 
@@ -155,15 +175,20 @@ struct RustlsHandshake {
 /// Gives the client's certificate to a server that asks for it, and notes that for the handshake that is
 /// being advanced.
 #[derive(Debug, Default)]
-struct CertificateRequests {
+pub(super) struct CertificateRequests {
     certificate: Option<Arc<ClientCertificate>>,
     is_asked: AtomicBool,
     signature: Mutex<Option<ClientSignature>>,
 }
 
 impl CertificateRequests {
+    /// Whether a certificate was asked for since the last call.
+    pub(super) fn take_asked(&self) -> bool {
+        self.is_asked.swap(false, Relaxed)
+    }
+
     /// What was signed since the last call.
-    fn take_signature(&self) -> Option<ClientSignature> {
+    pub(super) fn take_signature(&self) -> Option<ClientSignature> {
         self.signature.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
@@ -203,7 +228,7 @@ impl Handshake for RustlsHandshake {
                 connection.process_tls_records(&mut received[..self.given]);
             // Other handshakes run on this thread before this one continues.
             self.noted = self.verifier.take().or(self.noted.take());
-            if self.requests.is_asked.swap(false, Relaxed) {
+            if self.requests.take_asked() {
                 self.remarks.asks_certificate = true;
                 self.signature = self.requests.take_signature();
             }
@@ -307,6 +332,29 @@ fn established(
     keeps: Keeps,
     remarks: Remarks,
 ) -> Result<Established, Failure> {
+    let negotiated = negotiated(&connection, noted.as_ref())?;
+    let version = negotiated.version;
+    let is_protocol_agreed = connection.alpn_protocol().is_some();
+
+    let (secrets, rest) = connection.dangerous_into_kernel_connection().map_err(|e| failure(&e))?;
+    let (receive_sequence, receive) = secrets.rx;
+    let (send_sequence, send) = secrets.tx;
+    Ok(Established {
+        opener: Opener::new(protection(version, receive)?, receive_sequence),
+        sealer: Sealer::new(protection(version, send)?, send_sequence),
+        negotiated,
+        remarks,
+        is_protocol_agreed,
+        post_handshake: ((keeps.tickets || keeps.keys) && version == Version::Tls13)
+            .then(|| Box::new(Kernel { rest, keeps }) as Box<dyn PostHandshake>),
+    })
+}
+
+/// What rustls has negotiated.
+pub(super) fn negotiated(
+    connection: &rustls::CommonState,
+    noted: Option<&Noted>,
+) -> Result<Negotiated, Failure> {
     let unknown = |what: &str| {
         Failure::new(ErrorKind::Handshake, format!("{what} that toll has no name for"))
     };
@@ -319,30 +367,15 @@ fn established(
         .negotiated_cipher_suite()
         .and_then(|suite| Suite::by_code_point(suite.suite().into()))
         .ok_or_else(|| unknown("a suite"))?;
-    let group = connection.negotiated_key_exchange_group().and_then(|kx| group(kx.name()));
-    let resumed = connection.handshake_kind() == Some(HandshakeKind::Resumed);
-    let is_protocol_agreed = connection.alpn_protocol().is_some();
-
-    let (secrets, rest) = connection.dangerous_into_kernel_connection().map_err(|e| failure(&e))?;
-    let (receive_sequence, receive) = secrets.rx;
-    let (send_sequence, send) = secrets.tx;
-    Ok(Established {
-        opener: Opener::new(protection(version, receive)?, receive_sequence),
-        sealer: Sealer::new(protection(version, send)?, send_sequence),
-        negotiated: Negotiated {
-            version,
-            suite,
-            group,
-            signature_scheme: noted.as_ref().map(|noted| noted.scheme),
-            certificate_key: noted.as_ref().and_then(|noted| noted.key),
-            encrypt_then_mac: false,
-            resumed,
-            client: None,
-        },
-        remarks,
-        is_protocol_agreed,
-        post_handshake: ((keeps.tickets || keeps.keys) && version == Version::Tls13)
-            .then(|| Box::new(Kernel { rest, keeps }) as Box<dyn PostHandshake>),
+    Ok(Negotiated {
+        version,
+        suite,
+        group: connection.negotiated_key_exchange_group().and_then(|kx| group(kx.name())),
+        signature_scheme: noted.map(|noted| noted.scheme),
+        certificate_key: noted.and_then(|noted| noted.key),
+        encrypt_then_mac: false,
+        resumed: connection.handshake_kind() == Some(HandshakeKind::Resumed),
+        client: None,
     })
 }
 

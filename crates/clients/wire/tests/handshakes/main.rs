@@ -1,6 +1,7 @@
 //! The crate's own handshakes, with OpenSSL's server, and with servers that break the rules.
 
 mod client_certificates;
+mod either;
 mod static_rsa;
 mod static_rsa_dishonest;
 mod tls12;

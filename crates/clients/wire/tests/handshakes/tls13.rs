@@ -22,7 +22,7 @@ use wire_peer::{End, InMemory, Line, Puppet, assert_keys_agree, with_openssl};
 use super::tls12::asked;
 use super::{hello_of, identity, one_in, private, start, to_anyone};
 
-fn openssl_server(
+pub(super) fn openssl_server(
     key: CertificateKey,
     configure: impl FnOnce(&mut SslContextBuilder),
 ) -> SslStream<InMemory> {
@@ -45,7 +45,7 @@ fn client_of(verify: NonZeroU32) -> Box<dyn Client> {
     client(&tls13(), one_in(verify)).unwrap()
 }
 
-fn without_tickets(builder: &mut SslContextBuilder) {
+pub(super) fn without_tickets(builder: &mut SslContextBuilder) {
     builder.set_num_tickets(0).unwrap();
 }
 
@@ -175,23 +175,25 @@ fn signatures_are_verified_in_one_handshake_in_k() {
 fn any_changed_byte_of_the_servers_flight_is_noticed() {
     // The first handshake is another, so no signature is verified below: the Finished covers the whole
     // transcript.
-    let client = client_of(NonZeroU32::MAX);
-    let mut first = openssl_server(CertificateKey::EcdsaP256, without_tickets);
-    assert!(with_openssl(&mut *client.start().unwrap(), &mut first, 1000).is_ok());
-    for at in 0.. {
-        let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
-        let mut handshake = client.start().unwrap();
-        let (mut received, mut to_send) = (Vec::new(), Vec::new());
-        assert!(handshake.advance(&mut received, &mut to_send).unwrap().is_none());
-        server.get_mut().incoming = to_send.split_off(0);
-        assert!(server.accept().is_err());
-        received = std::mem::take(&mut server.get_mut().outgoing);
-        // The versions of ServerHello's record and of the ChangeCipherSpec after it mean nothing.
-        let hello = HEADER + usize::from(u16::from_be_bytes([received[3], received[4]]));
-        let Some(byte) = received.get_mut(at) else { break };
-        *byte ^= 1;
-        let is_done = matches!(handshake.advance(&mut received, &mut to_send), Ok(Some(_)));
-        assert_eq!(is_done, [2, hello + 2].contains(&at), "byte {at}");
+    for offer in [tls13(), to_anyone()] {
+        let client = client(&offer, one_in(NonZeroU32::MAX)).unwrap();
+        let mut first = openssl_server(CertificateKey::EcdsaP256, without_tickets);
+        assert!(with_openssl(&mut *client.start().unwrap(), &mut first, 1000).is_ok());
+        for at in 0.. {
+            let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
+            let mut handshake = client.start().unwrap();
+            let (mut received, mut to_send) = (Vec::new(), Vec::new());
+            assert!(handshake.advance(&mut received, &mut to_send).unwrap().is_none());
+            server.get_mut().incoming = to_send.split_off(0);
+            assert!(server.accept().is_err());
+            received = std::mem::take(&mut server.get_mut().outgoing);
+            // The versions of ServerHello's record and of the ChangeCipherSpec after it mean nothing.
+            let hello = HEADER + usize::from(u16::from_be_bytes([received[3], received[4]]));
+            let Some(byte) = received.get_mut(at) else { break };
+            *byte ^= 1;
+            let is_done = matches!(handshake.advance(&mut received, &mut to_send), Ok(Some(_)));
+            assert_eq!(is_done, [2, hello + 2].contains(&at), "byte {at}");
+        }
     }
 }
 
@@ -214,7 +216,7 @@ fn resumption_and_honest_key_exchange_are_left_to_rustls() {
     for offer in [
         Offer { resumed_percent: 100, ..tls13() },
         Offer { fixed_key_exchange: false, ..tls13() },
-        to_anyone(),
+        Offer { resumed_percent: 100, ..to_anyone() },
     ] {
         let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
         let established = with_openssl(&mut *start(&offer), &mut server, 1000).unwrap();

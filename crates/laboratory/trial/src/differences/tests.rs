@@ -538,6 +538,47 @@ fn http2_without_its_connections_or_streams_is_a_mismatch() {
 }
 
 #[test]
+fn http3_without_its_connections_or_streams_is_a_mismatch() {
+    let with = |change: fn(&mut Outcome)| {
+        mismatches(|job, outcome| {
+            job.plan.http = Some(load::Http::V3);
+            job.plan.streams = NonZeroU32::new(8);
+            outcome.quic.connections = outcome.negotiated.iter().map(|(_, count)| count).sum();
+            outcome.quic.most_streams = 8;
+            outcome.verified.opened += std::mem::take(&mut outcome.verified.walked);
+            change(outcome);
+        })
+    };
+    assert_eq!(with(|_| {}), [""; 0]);
+    assert_eq!(with(|outcome| outcome.quic.connections -= 1), ["http"]);
+    assert_eq!(with(|outcome| outcome.quic.connections = 0), ["http"]);
+    assert_eq!(with(|outcome| outcome.quic.most_streams = 7), ["streams"]);
+    // A connection of HTTP/2 is none of HTTP/3.
+    assert_eq!(
+        with(|outcome| {
+            let connections = std::mem::take(&mut outcome.quic.connections);
+            (outcome.http2.connections, outcome.http2.by_alpn) = (connections, connections);
+        }),
+        ["http"]
+    );
+}
+
+#[test]
+fn a_datagram_longer_than_was_asked_for_is_a_mismatch() {
+    let with = |came, sent| {
+        let mut outcome = outcome(10_000);
+        (outcome.quic.longest_received, outcome.quic.longest_sent) = (came, sent);
+        let mut mismatch = Vec::new();
+        let asked = Asked { max_udp_payload: Some(1_200), ..Asked::default() };
+        super::compare_datagrams(&outcome, &asked, &mut mismatch);
+        mismatch.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(with(1_200, 1_200), [""; 0]);
+    let [came, sent] = [with(1_201, 1_200), with(1_200, 1_201)].map(|found| found.join("; "));
+    support::assert_golden!([("from the server", came), ("from the client", sent)]);
+}
+
+#[test]
 fn each_full_handshake_has_the_client_certificate_that_was_asked_for() {
     let signature = ClientSignature { scheme: 0x0403, key: Some(CertificateKey::EcdsaP256) };
     // Of 10 handshakes, how many have the certificate, and how many of the others are resumed.

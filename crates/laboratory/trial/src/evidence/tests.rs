@@ -1,4 +1,5 @@
 use super::*;
+use crate::quic_use::QuicUse;
 use crate::reading::{NetReading, Reading, TaskReading};
 use crate::verdict::Verdict;
 use observe::{CoreTicks, CpuTime, CpuTimes, InterruptTime};
@@ -100,6 +101,7 @@ fn evidence_where(
             with_body_for: Nanos(40),
             ..Http2Counts::default()
         },
+        quic: Some(&QuicUse { drops: 1, datagrams_received: 7, ..QuicUse::default() }),
         repeated: Some(Repeated { connections: 2, time: Nanos(20_000_000_000) }),
         is_server_read: server.is_some(),
         readings,
@@ -128,6 +130,7 @@ fn wrong_bodies_are_a_part_of_those_that_were_checked() {
             connections: 64,
             repeated: None,
             http2: &Http2Counts::default(),
+            quic: None,
             is_server_read: false,
             readings: &nothing,
             server_cpus: None,
@@ -172,6 +175,7 @@ fn a_backend_is_no_foreign_program_and_not_the_server() {
             connections: 64,
             repeated: None,
             http2: &Http2Counts::default(),
+            quic: None,
             is_server_read: true,
             readings: &readings,
             server_cpus: Some(&server),
@@ -224,6 +228,8 @@ fn every_candidate_has_its_figure() {
             client_late_ns: None,
             client_late: None,
             client_rank: None,
+            udp_dropped: Some(0.125),
+            udp_sends_refused: Some(0.0),
             server_busy: Some(0.8),
             server_waiting: Some(0.0),
             server_busiest_thread: Some(0.72),

@@ -54,7 +54,7 @@ fn in_words(verdict: Verdict) -> String {
 #[test]
 fn limits_in_words() {
     type Case = (&'static str, fn(&mut Evidence));
-    let cases: [Case; 23] = [
+    let cases: [Case; 24] = [
         ("a busy server", |_| {}),
         ("a busy client", |e| e.client_busy = Some(0.9)),
         ("a client beside other programs", |e| {
@@ -125,6 +125,7 @@ fn limits_in_words() {
             idle(e);
             e.window_waiting = Some(0.71);
         }),
+        ("full sockets", |e| (e.udp_dropped, e.udp_sends_refused) = (Some(0.03), Some(0.0))),
         ("a busy backend", |e| e.backend_busy = Some(0.95)),
         ("a busy accelerator", |e| e.accelerator_busy = Some(0.95)),
         ("a server that is not seen", |e| {
@@ -140,7 +141,7 @@ fn limits_in_words() {
 #[test]
 fn limits_begin_at_their_thresholds_and_have_their_order() {
     type Row = (Limit, fn(&mut Evidence));
-    let rows: [Row; 42] = [
+    let rows: [Row; 47] = [
         // A server has its maximum by what it uses, or by what is left of its CPUs: work of interrupts is its own.
         (Limit::ServerCpu, |e| of_server(e, 0.95, 0.06)),
         (Limit::Unknown, |e| of_server(e, 0.949, 0.06)),
@@ -183,6 +184,12 @@ fn limits_begin_at_their_thresholds_and_have_their_order() {
         (Limit::ClientCpu, |e| (e.backend_busy, e.client_busy) = (Some(1.0), Some(0.95))),
         (Limit::ServerCpu, |e| e.accelerator_busy = Some(0.949)),
         (Limit::Backend, |e| (e.accelerator_busy, e.backend_busy) = (Some(1.0), Some(0.95))),
+        // Full sockets of UDP go after a busy client, which does not empty them, and before the server.
+        (Limit::UdpBuffers, |e| e.udp_dropped = Some(0.01)),
+        (Limit::UdpBuffers, |e| (e.udp_sends_refused, e.backend_busy) = (Some(0.01), Some(1.0))),
+        (Limit::ServerCpu, |e| (e.udp_dropped, e.udp_sends_refused) = (Some(0.009), Some(0.009))),
+        (Limit::ClientCpu, |e| (e.udp_dropped, e.client_busy) = (Some(0.5), Some(0.95))),
+        (Limit::ServerCpu, |e| (e.udp_dropped, e.offered_served) = (Some(0.5), Some(1.0))),
         // A limit that the next load breaks goes before the offer, and after what is busy.
         (Limit::LatencyLimit, |e| at_the_limit(e, 0.5, 0.2)),
         (Limit::ServerCpu, |e| at_the_limit(e, 0.96, 0.2)),
@@ -235,6 +242,7 @@ fn the_server_could_do_more_where_the_clients_quota_was_the_limit() {
     let is_of_client = |change: fn(&mut Evidence)| judged(change).is_of_client();
     assert!(is_of_client(|e| e.client_quota = quota(0.3, 0.5)));
     assert!(is_of_client(|e| e.client_busy = Some(0.95)));
+    assert!(is_of_client(|e| e.udp_dropped = Some(0.02)));
     assert!(!is_of_client(|e| e.server_quota = quota(0.3, 0.5)));
     assert!(!is_of_client(
         |e| (e.client_quota, e.server_quota) = (quota(0.3, 0.01), quota(0.3, 0.5))
@@ -324,6 +332,7 @@ fn the_journals_names_are_those_that_are_printed() {
         Limit::AcceptQueue,
         Limit::CpuQuota,
         Limit::ClientCpu,
+        Limit::UdpBuffers,
         Limit::Backend,
         Limit::Accelerator,
         Limit::ServerCpu,

@@ -110,6 +110,33 @@ fn what_was_not_seen_or_not_in_memory_is_reported_in_three_parts() {
 }
 
 #[test]
+fn lost_datagrams_are_reported_with_whose_socket_was_full() {
+    let of = |change: fn(&mut QuicUse)| {
+        let mut quic = QuicUse {
+            datagrams_sent: 10_000,
+            sends: 1_000,
+            datagrams_received: 99_000,
+            ..QuicUse::default()
+        };
+        change(&mut quic);
+        assert_eq!(
+            Warning::datagrams_lost(&quic, false).is_some(),
+            quic.drops + quic.sends_refused > 0
+        );
+        Warning::datagrams_lost(&quic, true)
+    };
+    assert_eq!((of(|_| {}), of(|quic| quic.packets_lost = 9)), (None, None));
+    let dropped = of(|quic| (quic.drops, quic.packets_lost) = (1_000, 10));
+    let refused = of(|quic| (quic.sends_refused, quic.packets_lost) = (1, 10));
+    let lost = of(|quic| quic.packets_lost = 10);
+    support::assert_golden!([
+        ("dropped", dropped.unwrap()),
+        ("refused", refused.unwrap()),
+        ("lost", lost.unwrap())
+    ]);
+}
+
+#[test]
 fn a_mixture_of_what_was_left_open_is_reported() {
     let names = |names: &[(&str, u64)]| {
         names.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()

@@ -3,268 +3,21 @@
 use std::sync::Arc;
 
 use http2::{
-    Client, ClientHandler, Frame, FrameKind, Head, REFUSED_STREAM, Stream, StreamEnd, error_name,
-    is_no_error,
+    Client, ClientHandler, Frame, FrameKind, Head, REFUSED_STREAM, ResponseHead, Stream, StreamEnd,
+    error_name, is_no_error,
 };
 use units::Nanos;
-use wire::reception::{
-    Answers, Completed, Expectation, HEAD_TOO_LONG, LONGEST_HEAD, MOST_FIELDS, TOO_MANY_FIELDS,
-    grpc_failure,
-};
 use wire::{ErrorKind, Failure};
 
+use crate::connection::exchange;
 use crate::context::Context;
-use crate::ended::{Ended, is_close};
+use crate::ended::Ended;
 use crate::http2_counts::Http2Counts;
 use crate::recorder::Begun;
 use crate::retry::Unanswered;
 
-/// The longest body of a response with another status that is received to its end.
-const LONGEST_REFUSAL: u64 = 1 << 20;
-
-/// An operation under way.
-pub(crate) struct Exchange {
-    pub(crate) begun: Begun,
-    /// The stream's number.
-    pub(crate) id: i32,
-    /// When it was given to the session, and when its request was sent, if it was.
-    given: u64,
-    opened: Option<u64>,
-    /// When something of it was last sent or received.
-    progress: u64,
-    /// Body bytes that arrived within the window, and those of them that were dropped unread.
-    window_body: u64,
-    window_dropped: u64,
-    expectation: Expectation,
-    answers: Answers,
-    /// Whether its body is compared with the object.
-    is_compared: bool,
-    /// How much of the request's body is still to be given to the session.
-    body_left: usize,
-    /// Whether its body has waited for a window, and since when it does.
-    was_held_up: bool,
-    held_up_since: Option<u64>,
-    has_begun: bool,
-    status: Option<u16>,
-    promised: Option<u64>,
-    /// The bytes of all heads.
-    head: usize,
-    body: u64,
-    /// The part of it that was dropped unread, and is proven.
-    dropped: u64,
-    is_whole: bool,
-    wrong: Option<Failure>,
-    /// What the server says of a call of gRPC that failed.
-    grpc: Option<Failure>,
-}
-
-impl Exchange {
-    pub(crate) fn new(
-        begun: Begun,
-        id: i32,
-        expectation: Expectation,
-        answers: Answers,
-        is_compared: bool,
-    ) -> Self {
-        Self {
-            begun,
-            id,
-            given: 0,
-            opened: None,
-            progress: 0,
-            window_body: 0,
-            window_dropped: 0,
-            expectation,
-            answers,
-            is_compared,
-            body_left: 0,
-            was_held_up: false,
-            held_up_since: None,
-            has_begun: false,
-            status: None,
-            promised: None,
-            head: 0,
-            body: 0,
-            dropped: 0,
-            is_whole: false,
-            wrong: None,
-            grpc: None,
-        }
-    }
-
-    /// It has ended at this place.
-    pub(crate) fn ended(
-        self,
-        place: usize,
-        at: u64,
-        result: Result<Option<Completed>, Failure>,
-        unanswered: Option<Unanswered>,
-    ) -> Ended {
-        let (bytes, is_early) = (self.window_bytes(), self.body_left > 0);
-        Ended { place, begun: self.begun, at, bytes, result, is_early, unanswered }
-    }
-
-    /// Body bytes of the window, and those of them that were decrypted.
-    fn window_bytes(&self) -> (u64, u64) {
-        (self.window_body, self.window_body - self.window_dropped)
-    }
-
-    /// When its operation began.
-    pub(crate) fn began(&self) -> u64 {
-        self.begun.times.start
-    }
-
-    fn take(&mut self, bytes: &[u8]) {
-        let length = bytes.len() as u64;
-        let size = self.expectation.size();
-        let is_ok = self.is_right();
-        let promised = self.promised();
-        if self.wrong.is_none() && is_ok {
-            if promised.is_some_and(|promised| self.body + length > promised) {
-                self.wrong = Some(self.other_length(ErrorKind::LongBody, self.body + length));
-            } else if size.is_some_and(|size| self.body + length > size) {
-                self.wrong = Some(Failure::new(
-                    ErrorKind::LongBody,
-                    format!("a body of more than {} bytes", size.unwrap_or(0)),
-                ));
-            } else if self.is_compared
-                && let Some(start) = self.expectation.starts()
-                && !objects::matches(start + self.body, bytes)
-            {
-                let seen = format!("a body that differs from the object after byte {}", self.body);
-                let mut failure = Failure::new(ErrorKind::Content, seen);
-                failure.is_in_whole = true;
-                self.wrong = Some(failure);
-            }
-        }
-        self.body += length;
-        if self.wrong.is_none() && !is_ok && self.body > LONGEST_REFUSAL {
-            self.wrong = Some(self.other_status());
-        }
-    }
-
-    /// Whether its status is one that is right.
-    fn is_right(&self) -> bool {
-        self.status.is_some_and(|status| self.answers.admit(status))
-    }
-
-    /// A window is open again.
-    fn goes_on(&mut self, now: u64, counts: &mut Http2Counts) {
-        counts.held_up_for.0 += self.held_up_for(now);
-        self.held_up_since = None;
-    }
-
-    /// When it is to end that has made no progress for so long, or takes so long in all.
-    fn due(&self, (timeout, whole): (u64, u64)) -> u64 {
-        self.progress.saturating_add(timeout).min(self.began().saturating_add(whole))
-    }
-
-    /// How long its body has waited for a window that is not open yet.
-    fn held_up_for(&self, now: u64) -> u64 {
-        self.held_up_since.map_or(0, |since| now.saturating_sub(since))
-    }
-
-    fn other_status(&self) -> Failure {
-        let status = self.status.unwrap_or(0);
-        Failure::new(ErrorKind::Status, format!("{status} over HTTP/2"))
-    }
-
-    /// Takes a head or trailers, unless they are too long.
-    fn take_head(&mut self, head: Head<'_>) {
-        self.head += head.length();
-        let too_long = match head.count() - usize::from(head.status().is_some()) {
-            _ if self.head > LONGEST_HEAD => HEAD_TOO_LONG,
-            count if count > MOST_FIELDS => TOO_MANY_FIELDS,
-            _ => {
-                // Trailers promise nothing, and what an interim head promises is not kept.
-                if head.status().is_some() {
-                    (self.status, self.promised) = (head.status(), head.content_length());
-                }
-                let failure = head.fields().find_map(|(name, value)| grpc_failure(name, value));
-                self.grpc = self.grpc.take().or(failure);
-                return;
-            }
-        };
-        self.wrong.get_or_insert_with(|| Failure::long_head(too_long));
-    }
-
-    /// The length of the body by its head.
-    fn promised(&self) -> Option<u64> {
-        let is_empty = self.status.is_some_and(|status| self.answers.is_empty(status));
-        if is_empty { Some(0) } else { self.promised }
-    }
-
-    fn other_length(&self, kind: ErrorKind, body: u64) -> Failure {
-        let promised = self.promised().unwrap_or(0);
-        Failure::new(kind, format!("{body} bytes of a body of {promised}"))
-    }
-
-    /// Whether a part of its response was dropped.
-    pub(crate) fn has_walked(&self) -> bool {
-        self.dropped > 0
-    }
-
-    /// A failure, which may be one of the walk where a part of the response was dropped.
-    fn lost(&self, failure: Failure) -> Failure {
-        match failure.kind {
-            ErrorKind::Content | ErrorKind::LongBody | ErrorKind::ShortBody if self.dropped > 0 => {
-                let seen = format!("after {} dropped bytes: {}", self.dropped, failure.seen);
-                Failure::new(ErrorKind::UnverifiableRecord, seen)
-            }
-            _ => failure,
-        }
-    }
-
-    /// What became of it, its stream having ended so.
-    fn judge(&mut self, end: StreamEnd) -> Result<Completed, Failure> {
-        let fail = |kind, seen: String| Err(Failure::new(kind, seen));
-        if let Some(failure) = self.wrong.take() {
-            return Err(failure);
-        }
-        match end {
-            StreamEnd::Malformed(what) => return fail(ErrorKind::Http2, what.to_owned()),
-            // A server may end the stream of a request of whose body it reads no more.
-            _ if self.is_whole => {}
-            StreamEnd::Reset(code) => {
-                return fail(
-                    ErrorKind::StreamReset,
-                    format!("RST_STREAM with {}", error_name(code)),
-                );
-            }
-            StreamEnd::LeftOut => {
-                let seen = "GOAWAY that left a request out whose response had begun";
-                return fail(ErrorKind::Goaway, seen.to_owned());
-            }
-            StreamEnd::Complete | StreamEnd::Cancelled | StreamEnd::NotSent => {
-                return fail(
-                    ErrorKind::Http2,
-                    "a stream that has ended before its response".to_owned(),
-                );
-            }
-        }
-        if !self.is_right() {
-            return Err(self.other_status());
-        }
-        if let Some(failure) = self.grpc.take() {
-            return Err(failure);
-        }
-        if self.promised().is_some_and(|promised| self.body < promised) {
-            return Err(self.other_length(ErrorKind::ShortBody, self.body));
-        }
-        if let Some(size) = self.expectation.size().filter(|size| *size != self.body) {
-            let seen = format!("a body of {} bytes in place of {size}", self.body);
-            return fail(ErrorKind::ShortBody, seen);
-        }
-        Ok(Completed {
-            body: self.body,
-            opened: self.body - self.dropped,
-            compared: self.is_compared && self.expectation.size().is_some(),
-            peeked: false,
-            closes: false,
-            status: self.status.unwrap_or_default(),
-        })
-    }
-}
+/// An operation under way, by its stream's number.
+pub(crate) type Exchange = exchange::Exchange<i32>;
 
 /// See the module. An operation's place is its slot's among those of the connection.
 #[derive(Default)]
@@ -307,8 +60,7 @@ impl Streams {
 
     pub(crate) fn begin(&mut self, place: usize, exchange: Exchange, now: u64) {
         self.under_way += 1;
-        let exchange =
-            Exchange { body_left: self.body.len(), given: now, progress: now, ..exchange };
+        let exchange = exchange.given(self.body.len(), now);
         self.due = self.due.min(exchange.due(self.limits));
         self.places[place] = Some(exchange);
     }
@@ -326,7 +78,7 @@ impl Streams {
         let sends = |exchange: &&mut Exchange| exchange.opened.is_some() && exchange.body_left > 0;
         for exchange in self.places.iter_mut().flatten().filter(sends) {
             if client.window(exchange.id) > 0 {
-                exchange.goes_on(self.now, &mut self.counts);
+                self.counts.held_up_for.0 += exchange.goes_on(self.now);
             } else if is_flushed {
                 exchange.was_held_up = true;
                 exchange.held_up_since.get_or_insert(self.now);
@@ -453,14 +205,8 @@ impl Streams {
     pub(crate) fn fail_all(&mut self, failure: &Failure, at: u64) {
         self.now = at;
         for place in self.places(|_| true) {
-            let Some(mut exchange) = self.take(place) else { continue };
-            let unanswered = match exchange.opened {
-                _ if !is_close(failure) || exchange.has_begun => None,
-                None => Some(Unanswered::NotTaken),
-                Some(_) => Some(Unanswered::Closed),
-            };
-            let failure = exchange.wrong.take().unwrap_or_else(|| failure.clone());
-            self.ended.push(exchange.ended(place, at, Err(failure), unanswered));
+            let Some(exchange) = self.take(place) else { continue };
+            self.ended.push(exchange.fails(place, at, failure));
         }
     }
 
@@ -500,11 +246,32 @@ impl Streams {
     }
 }
 
+/// Whether a stream that has ended so, with its response whole or not, has ended as it should.
+fn ending(end: StreamEnd, is_whole: bool) -> Result<(), Failure> {
+    let (kind, seen) = match end {
+        StreamEnd::Malformed(what) => (ErrorKind::Http2, what.to_owned()),
+        // A server may end the stream of a request of whose body it reads no more.
+        _ if is_whole => return Ok(()),
+        StreamEnd::Reset(code) => {
+            (ErrorKind::StreamReset, format!("RST_STREAM with {}", error_name(code)))
+        }
+        StreamEnd::LeftOut => {
+            let seen = "GOAWAY that left a request out whose response had begun";
+            (ErrorKind::Goaway, seen.to_owned())
+        }
+        StreamEnd::Complete | StreamEnd::Cancelled | StreamEnd::NotSent => {
+            (ErrorKind::Http2, "a stream that has ended before its response".to_owned())
+        }
+    };
+    Err(Failure::new(kind, seen))
+}
+
 impl ClientHandler for Streams {
     fn head(&mut self, stream: Stream, head: Head<'_>) {
         self.counts.fields_received += head.length() as u64;
         let Some(exchange) = self.of(stream) else { return };
-        exchange.take_head(head);
+        let known = ResponseHead { status: head.status(), content_length: head.content_length() };
+        exchange.take_head(known, head.length(), head.fields());
         if exchange.wrong.is_some() {
             self.rejected.push(stream.id);
         }
@@ -590,6 +357,7 @@ impl ClientHandler for Streams {
             }
             _ => {
                 let Some(mut exchange) = self.take(place) else { return };
+                let end = ending(end, exchange.is_whole);
                 let result = exchange.judge(end).map_err(|failure| exchange.lost(failure));
                 self.is_lost |= result.is_err() && exchange.dropped > 0;
                 return self.ended.push(exchange.ended(place, self.now, result.map(Some), None));

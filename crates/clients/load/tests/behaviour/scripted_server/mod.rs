@@ -3,6 +3,7 @@
 mod craft;
 pub mod frames;
 mod legacy;
+pub mod quic;
 mod secure;
 mod stacks;
 

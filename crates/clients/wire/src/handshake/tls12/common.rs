@@ -5,15 +5,17 @@ use std::sync::Arc;
 use rustls::crypto::SupportedKxGroup;
 use tls::{Group, Suite};
 
-use super::hello::Hello;
+use super::hello::Sessions;
 use super::key_exchange::StaticRsa;
 use super::sessions::KeptSession;
 use crate::handshake::certificates::ServerCertificates;
 use crate::handshake::client_certificate::ClientCertificate;
+use crate::handshake::numbers::extension;
 
 /// See the module.
 pub(super) struct Common {
-    pub(super) hello: Hello,
+    /// The extensions that ClientHellos offer, by type, without session_ticket.
+    pub(super) offered: Vec<u16>,
     /// The only application protocol that is offered.
     pub(super) protocol: &'static [u8],
     pub(super) suites: Vec<&'static Suite>,
@@ -22,4 +24,14 @@ pub(super) struct Common {
     pub(super) client: Option<Arc<ClientCertificate>>,
     pub(super) static_rsa: StaticRsa,
     pub(super) session: KeptSession,
+}
+
+impl Common {
+    /// Whether a server may answer with an extension of this type.
+    pub(super) fn offers(&self, kind: u16, sessions: Sessions<'_>) -> bool {
+        match kind {
+            extension::SESSION_TICKET => !matches!(sessions, Sessions::Unwanted),
+            kind => self.offered.contains(&kind),
+        }
+    }
 }

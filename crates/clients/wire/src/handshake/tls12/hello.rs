@@ -23,7 +23,7 @@ pub(super) struct Hello {
     /// All extensions but session_ticket.
     extensions: Vec<u8>,
     /// Their types, and those that the suites stand for.
-    offered: Vec<u16>,
+    pub(super) offered: Vec<u16>,
 }
 
 /// Whether a session is offered to the server, or wanted of it.
@@ -32,6 +32,17 @@ pub(super) enum Sessions<'a> {
     Unwanted,
     Wanted,
     Offered(&'a Session),
+}
+
+impl<'a> Sessions<'a> {
+    /// `session` is what is offered, if anything; `is_kept` says whether the server's is wanted.
+    pub(super) fn of(session: Option<&'a Session>, is_kept: bool) -> Self {
+        match session {
+            Some(session) => Self::Offered(session),
+            None if is_kept => Self::Wanted,
+            None => Self::Unwanted,
+        }
+    }
 }
 
 impl Hello {
@@ -72,14 +83,6 @@ impl Hello {
     fn add(&mut self, kind: u16, content: &[u8]) {
         self.offered.push(kind);
         put_extension(&mut self.extensions, kind, content);
-    }
-
-    /// Whether a server may answer with an extension of this type.
-    pub(super) fn offers(&self, kind: u16, sessions: Sessions<'_>) -> bool {
-        match kind {
-            extension::SESSION_TICKET => !matches!(sessions, Sessions::Unwanted),
-            kind => self.offered.contains(&kind),
-        }
     }
 
     /// A message with a new random, and the random; `None` if the system has none.

@@ -25,7 +25,7 @@ use crate::{ErrorKind, Failure};
 
 /// How far a handshake is.
 pub(super) enum Stage {
-    /// The ClientHello was sent, or is about to be.
+    /// The ClientHello is made.
     HelloSent(Box<HelloSent>),
     /// Both sides have keys.
     FinishedSent(Box<FinishedSent>),
@@ -59,11 +59,7 @@ pub(super) struct Asked {
 
 impl Asked {
     pub(super) fn sessions(&self) -> Sessions<'_> {
-        match &self.session {
-            Some(session) => Sessions::Offered(session),
-            None if self.keeps_session => Sessions::Wanted,
-            None => Sessions::Unwanted,
-        }
+        Sessions::of(self.session.as_deref(), self.keeps_session)
     }
 }
 
@@ -81,6 +77,8 @@ pub(super) struct Chosen {
     extended_master_secret: bool,
     /// Whether a ticket will come.
     promises_ticket: bool,
+    /// Whether a CertificateStatus may come.
+    promises_status: bool,
     /// Whether the server chose the application protocol that was offered.
     is_protocol_agreed: bool,
 }
@@ -151,6 +149,14 @@ impl HelloSent {
                     }
                 }
             }
+            // What the server's authority says of its certificate (RFC 6066, section 8) is not asked for an opinion.
+            (Self::ServerKeyExchange { mut chosen, server }, kind::CERTIFICATE_STATUS)
+                if chosen.promises_status =>
+            {
+                chosen.promises_status = false;
+                chosen.add(common, message);
+                Self::ServerKeyExchange { chosen, server }
+            }
             (Self::ServerKeyExchange { mut chosen, server }, kind::SERVER_KEY_EXCHANGE) => {
                 chosen.add(common, message);
                 let read = ServerKeyExchange::read(body)
@@ -199,7 +205,7 @@ impl Chosen {
         let suite = (common.suites.iter().find(|suite| suite.code_point == hello.suite))
             .ok_or_else(|| Refusal::illegal("a suite that was not offered"))?;
         let mut given = hello.extensions.iter();
-        if let Some(unoffered) = given.find(|kind| !common.hello.offers(**kind, asked.sessions())) {
+        if let Some(unoffered) = given.find(|kind| !common.offers(**kind, asked.sessions())) {
             return Err(Refusal::extension(*unoffered));
         }
         if let Some(protocol) = hello.protocol {
@@ -222,6 +228,7 @@ impl Chosen {
             encrypt_then_mac: hello.has(extension::ENCRYPT_THEN_MAC) && suite.mac != tls::Mac::Aead,
             extended_master_secret: hello.has(extension::EXTENDED_MASTER_SECRET),
             promises_ticket: hello.has(extension::SESSION_TICKET),
+            promises_status: hello.has(extension::STATUS_REQUEST),
             is_protocol_agreed: hello.protocol.is_some(),
             asked,
         })

@@ -28,6 +28,7 @@ pub(super) use flight::given_session;
 use super::certificates::ServerCertificates;
 use super::driver::{Content, Driver, Protocol, StepResult, opened};
 use super::encoding::{CHANGE_CIPHER_SPEC, header_of, put_records};
+use super::numbers::extension;
 use super::offer::{Offer, Sampler};
 use super::offer_error::OfferError;
 use super::provider::{group, provider, server_name};
@@ -38,13 +39,14 @@ use super::verifier::SamplingVerifier;
 use crate::Failure;
 use crate::record::{Header, Sealer, content_type};
 use common::Common;
-use hello::Hello;
+use hello::{Hello, Sessions};
 use hello_sent::{Asked, HelloSent, Stage};
 use key_exchange::StaticRsa;
 use sessions::KeptSession;
 
 /// Makes handshakes on one thread.
 pub(super) struct Tls12Client {
+    hello: Hello,
     common: Arc<Common>,
     resuming_share: ResumingShare,
 }
@@ -52,6 +54,20 @@ pub(super) struct Tls12Client {
 impl Tls12Client {
     pub(super) fn new(offer: &Offer, signatures: Sampler) -> Result<Self, OfferError> {
         let name = server_name(offer)?;
+        let verifier = SamplingVerifier::new(&offer.trust, Arc::new(provider(offer)), signatures)?;
+        let server = ServerCertificates::new(Arc::new(verifier), name.clone());
+        let common = Common::of(offer, server, Vec::new());
+        let points: Vec<u16> = common.groups.iter().map(|(group, _)| group.code_point()).collect();
+        let Common { suites, protocol, .. } = &common;
+        let hello = Hello::new(&name, suites, &points, offer.encrypt_then_mac, protocol);
+        let common = Arc::new(Common { offered: hello.offered.clone(), ..common });
+        Ok(Self { hello, common, resuming_share: ResumingShare::of(offer) })
+    }
+}
+
+impl Common {
+    /// What handshakes with this offer have in common, whose ClientHellos have these extensions.
+    fn of(offer: &Offer, server: ServerCertificates, offered: Vec<u16>) -> Self {
         let provider = provider(offer);
         let suites = match offer.suite {
             Some(suite) => vec![suite],
@@ -61,22 +77,16 @@ impl Tls12Client {
             }
         };
         let groups = provider.kx_groups.iter().filter_map(|kx| Some((group(kx.name())?, *kx)));
-        let groups: Vec<_> = groups.filter(|(group, _)| !group.is_of_tls13_only()).collect();
-        let points: Vec<u16> = groups.iter().map(|(group, _)| group.code_point()).collect();
-        let verifier = SamplingVerifier::new(&offer.trust, Arc::new(provider), signatures)?;
-        Ok(Self {
-            common: Arc::new(Common {
-                hello: Hello::new(&name, &suites, &points, offer.encrypt_then_mac, offer.protocol),
-                protocol: offer.protocol,
-                suites,
-                groups,
-                server: ServerCertificates::new(Arc::new(verifier), name),
-                client: offer.client_certificate.clone(),
-                static_rsa: StaticRsa::new(offer.fixed_key_exchange),
-                session: KeptSession::default(),
-            }),
-            resuming_share: ResumingShare::of(offer),
-        })
+        Self {
+            offered,
+            protocol: offer.protocol,
+            suites,
+            groups: groups.filter(|(group, _)| !group.is_of_tls13_only()).collect(),
+            server,
+            client: offer.client_certificate.clone(),
+            static_rsa: StaticRsa::new(offer.fixed_key_exchange),
+            session: KeptSession::default(),
+        }
     }
 }
 
@@ -85,11 +95,11 @@ impl Client for Tls12Client {
         let session = &self.common.session;
         let keeps_session = session.is_collecting() || self.resuming_share.next();
         let session = if keeps_session { session.to_offer() } else { None };
-        let asked = Asked { message: Vec::new(), random: [0; 32], session, keeps_session };
-        Ok(Box::new(Driver::new(Tls12 {
-            common: self.common.clone(),
-            stage: Stage::HelloSent(Box::new(HelloSent::ServerHello(asked))),
-        })))
+        let sessions = Sessions::of(session.as_deref(), keeps_session);
+        let made = self.hello.message(sessions);
+        let (message, random) = made.ok_or_else(|| Refusal::internal("no random bytes").failure)?;
+        let asked = Asked { message, random, session, keeps_session };
+        Ok(Box::new(Driver::new(Tls12::new(self.common.clone(), asked))))
     }
 
     fn collect(&self, is_collecting: bool) {
@@ -97,17 +107,41 @@ impl Client for Tls12Client {
     }
 }
 
-struct Tls12 {
+/// One handshake.
+pub(super) struct Tls12 {
     common: Arc<Common>,
     stage: Stage,
+}
+
+impl Tls12 {
+    fn new(common: Arc<Common>, asked: Asked) -> Self {
+        Self { common, stage: Stage::HelloSent(Box::new(HelloSent::ServerHello(asked))) }
+    }
+}
+
+/// Goes on after ClientHellos that left the version to the server and offer no session.
+pub(super) struct AfterHello(Arc<Common>);
+
+impl AfterHello {
+    /// `offered`: the extensions of the ClientHellos, by type.
+    pub(super) fn new(offer: &Offer, server: ServerCertificates, offered: &[u16]) -> Self {
+        // The suites stand for this one.
+        let offered = [offered, &[extension::RENEGOTIATION_INFO]].concat();
+        Self(Arc::new(Common::of(offer, server, offered)))
+    }
+
+    /// `None` where the message is none.
+    pub(super) fn handshake(&self, message: Vec<u8>) -> Option<Tls12> {
+        let random = *message.get(4 + 2..)?.first_chunk()?;
+        let asked = Asked { message, random, session: None, keeps_session: false };
+        Some(Tls12::new(self.0.clone(), asked))
+    }
 }
 
 impl Protocol for Tls12 {
     fn begin(&mut self, to_send: &mut Vec<u8>) -> Result<(), Refusal> {
         let Stage::HelloSent(hello_sent) = &mut self.stage else { return Err(over()) };
         let HelloSent::ServerHello(asked) = &mut **hello_sent else { return Err(over()) };
-        (asked.message, asked.random) = (self.common.hello.message(asked.sessions()))
-            .ok_or_else(|| Refusal::internal("no random bytes"))?;
         // RFC 5246, appendix E.1.
         put_records(to_send, content_type::HANDSHAKE, [3, 1], &asked.message);
         Ok(())
@@ -188,7 +222,7 @@ fn over() -> Refusal {
 
 /// Ignores a warning, such as that the server does not know this name (RFC 6066, section 3), and fails
 /// with any other alert.
-fn warning(content: &[u8]) -> Content<'_> {
+pub(super) fn warning(content: &[u8]) -> Content<'_> {
     match *content {
         [1, description] if description != 0 => Ok(None),
         _ => Err(Refusal::from_alert(content)),

@@ -50,9 +50,8 @@ use schedule::Beginning;
 pub(super) struct Tls13Client(Arc<Common>);
 
 impl Tls13Client {
-    /// A client that offers what this configuration of rustls offers, whose key exchange is fixed
-    /// and whose only version is TLS 1.3. `None` where the configuration offers something that is
-    /// not implemented here.
+    /// A client that offers what this configuration of rustls offers, whose key exchange is fixed.
+    /// `None` where the configuration offers something that is not implemented here.
     pub(super) fn new(
         config: Arc<ClientConfig>,
         name: ServerName<'static>,
@@ -88,15 +87,42 @@ impl Tls13Client {
     }
 }
 
-impl Client for Tls13Client {
-    fn start(&self) -> Result<Box<dyn Handshake>, Failure> {
-        Ok(Box::new(Driver::new(Tls13 { common: self.0.clone(), stage: Stage::Start })))
+impl Tls13Client {
+    /// The extensions that its ClientHellos offer, by type.
+    pub(super) fn offered(&self) -> &[u16] {
+        &self.0.hello.offered
+    }
+
+    pub(super) fn handshake(&self) -> Tls13 {
+        Tls13 { common: self.0.clone(), stage: Stage::Start }
     }
 }
 
-struct Tls13 {
+impl Client for Tls13Client {
+    fn start(&self) -> Result<Box<dyn Handshake>, Failure> {
+        Ok(Box::new(Driver::new(self.handshake())))
+    }
+}
+
+/// Whether the body of a ServerHello, or of a HelloRetryRequest, chooses a version as TLS 1.3 does.
+pub(super) fn chooses_version(body: &[u8]) -> bool {
+    ServerHello::read(body).is_some_and(|hello| hello.version.is_some())
+}
+
+/// One handshake.
+pub(super) struct Tls13 {
     common: Arc<Common>,
     stage: Stage,
+}
+
+impl Tls13 {
+    /// Gives the ClientHello that was sent to one who goes on with it.
+    pub(super) fn take_hello(&mut self) -> Option<Vec<u8>> {
+        match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::HelloSent(sent) => Some(sent.message),
+            _ => None,
+        }
+    }
 }
 
 impl Protocol for Tls13 {

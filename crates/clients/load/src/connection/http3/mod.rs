@@ -1,0 +1,590 @@
+//! HTTP/3: several requests at once, each a stream of a QUIC connection. Here the transport is no socket's but
+//! quinn-proto's, which is given datagrams and times, and says what is to be sent and when it wants to be woken.
+
+mod failure;
+mod streams;
+
+use bytes::Bytes;
+use http3::{Breach, ControlEvent, ErrorCode, MessagePart, PeerStreams, Side};
+use quinn_proto::{
+    ConnectionHandle, DatagramEvent, Dir, Event, ReadError, StreamEvent, StreamId, VarInt,
+    WriteError,
+};
+use wire::Failure;
+use wire::handshake::QuicHandshake;
+
+use self::streams::{Exchange, Streams, name_of};
+use crate::context::Context;
+use crate::ended::Ended;
+use crate::quic::{Quic, ResponseHeads};
+use crate::recorder::Begun;
+use crate::socket::Socket;
+use crate::udp::{Sent, Udp};
+use crate::{Operation, Plan};
+
+/// The most receives of a connection in one turn, so that the others get theirs.
+const RECEIVES: usize = 8;
+
+/// See the module.
+pub(super) struct Http3 {
+    quic: quinn_proto::Connection,
+    handle: ConnectionHandle,
+    udp: Udp,
+    /// The server's unidirectional streams.
+    peer: PeerStreams,
+    /// The number of its name.
+    name: usize,
+    pub(super) streams: Streams,
+    /// Where the operation is the handshake.
+    handshake: Option<(usize, Begun)>,
+    is_established: bool,
+    /// Whether the server takes no more requests.
+    has_gone_away: bool,
+    /// Why it is over, once it is: the server has closed it in order, or not.
+    end: Option<Result<(), Failure>>,
+    /// What the socket had no room for.
+    unsent: Option<Unsent>,
+    /// Whether there may be something to send.
+    pub(super) is_due: bool,
+    /// Datagrams that were none of this connection.
+    strays: u64,
+    is_retry_seen: bool,
+}
+
+/// Datagrams that wait for the socket.
+struct Unsent {
+    bytes: Vec<u8>,
+    segment: Option<usize>,
+}
+
+impl Http3 {
+    /// Begins a connection over this socket, with the name of this number.
+    pub(super) fn new(
+        context: &mut Context<'_>,
+        socket: &Socket,
+        name: usize,
+    ) -> Result<Box<Self>, Failure> {
+        let now = context.now();
+        let (plan, job) = (context.plan, context.job);
+        let udp = Udp::new(socket)?;
+        let (handle, quic) = context.quic()?.connect(job, name, now)?;
+        let limits = (plan.timeout.0, plan.operation_timeout().0);
+        Ok(Box::new(Self {
+            quic,
+            handle,
+            udp,
+            peer: PeerStreams::new(Side::Server),
+            name,
+            streams: Streams::new(plan.streams(), limits),
+            handshake: None,
+            is_established: false,
+            has_gone_away: false,
+            end: None,
+            unsent: None,
+            is_due: true,
+            strays: 0,
+            is_retry_seen: false,
+        }))
+    }
+
+    pub(super) fn is_established(&self) -> bool {
+        self.is_established
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.streams.is_idle() && self.handshake.is_none()
+    }
+
+    pub(super) fn takes_requests(&self) -> bool {
+        !self.has_gone_away && self.end.is_none()
+    }
+
+    /// Whether datagrams wait for the socket.
+    pub(super) fn is_blocked(&self) -> bool {
+        self.unsent.is_some()
+    }
+
+    /// What is known of the handshake.
+    pub(super) fn known(&self) -> Option<QuicHandshake> {
+        self.quic.crypto_session().handshake_data()?.downcast().ok().map(|known| *known)
+    }
+
+    /// When QUIC wants to be woken.
+    pub(super) fn wakes_at(&mut self, quic: &Quic) -> u64 {
+        self.quic.poll_timeout().map_or(u64::MAX, |at| quic.time(at))
+    }
+
+    /// Begins an operation, whose request is sent as soon as it has a stream.
+    pub(super) fn ask(&mut self, context: &mut Context<'_>, place: usize, begun: Begun) {
+        self.is_due = true;
+        if context.plan.operation == Operation::Handshakes {
+            self.handshake = Some((place, begun));
+            return;
+        }
+        let is_compared = context.bodies.draw();
+        let expectation = context.requests.expectation(begun.times.object);
+        let exchange =
+            Exchange::new(begun, None, "HTTP/3", expectation, context.answers, is_compared);
+        let now = context.recently();
+        self.streams.begin(place, exchange, context.requests.body().len(), now);
+        if self.is_established {
+            self.open_waiting(context);
+        }
+    }
+
+    /// Gives streams to the requests that wait for one, as many as the server allows.
+    fn open_waiting(&mut self, context: &mut Context<'_>) {
+        let now = context.recently();
+        while let Some(&place) = self.streams.waiting.front() {
+            let Some(id) = self.quic.streams().open(Dir::Bi) else {
+                if self.quic.stats().frame_rx.max_streams_bidi == 0 {
+                    self.streams.note_allowed();
+                }
+                return;
+            };
+            self.streams.waiting.pop_front();
+            let Some(request) = self.streams.at(place) else { continue };
+            let object = request.exchange.begun.times.object;
+            let Some(quic) = &mut context.quic else { return };
+            let head = quic.head(&context.requests, object, self.name);
+            let counts = &mut self.streams.counts;
+            counts.fields_sent += head.fields;
+            counts.header_bytes_sent += head.frame;
+            self.streams.opens(place, id, head.bytes, now);
+            self.write(context, id, place);
+        }
+    }
+
+    /// Sends more of a request.
+    fn write(&mut self, context: &Context<'_>, id: StreamId, place: usize) {
+        let Some(request) = self.streams.at(place) else { return };
+        let Some(quic) = &context.quic else { return };
+        let exchange = &mut request.exchange;
+        let mut stream = self.quic.send_stream(id);
+        loop {
+            let mut body = quic.body.slice(quic.body.len() - exchange.body_left..);
+            let part = if request.head.is_empty() { &mut body } else { &mut request.head };
+            if part.is_empty() {
+                // It may have been stopped.
+                let _ = stream.finish();
+                return;
+            }
+            match stream.write_chunks(std::slice::from_mut(part)) {
+                Ok(_) => {
+                    exchange.progress = context.recently();
+                    if request.head.is_empty() {
+                        exchange.body_left = body.len();
+                    }
+                }
+                // What it does not read is of no use to it. Whether there is an answer is seen elsewhere.
+                Err(WriteError::Blocked | WriteError::Stopped(_) | WriteError::ClosedStream) => {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Takes what has come.
+    pub(super) fn receive(
+        &mut self,
+        socket: &Socket,
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
+        let now = context.now();
+        let address = context.job.address;
+        let Some(quic) = &mut context.quic else { return Ok(()) };
+        let at = quic.instant(now);
+        let Quic { endpoint, inbox, outbox, .. } = quic;
+        let counts = &mut self.streams.counts;
+        for _ in 0..RECEIVES {
+            let may_have_more = self.udp.receive(socket, inbox, |mut bytes, length, ecn| {
+                counts.receives += 1;
+                counts.bytes_received += bytes.len() as u64;
+                while !bytes.is_empty() {
+                    let datagram = bytes.split_to(length.min(bytes.len()));
+                    counts.datagrams_received += 1;
+                    counts.longest_received = counts.longest_received.max(datagram.len() as u64);
+                    self.is_retry_seen |= is_retry(&datagram);
+                    let ecn = ecn.and_then(|ecn| quinn_proto::EcnCodepoint::from_bits(ecn as u8));
+                    match endpoint.handle(at, address, None, ecn, datagram, outbox) {
+                        Some(DatagramEvent::ConnectionEvent(handle, event))
+                            if handle == self.handle =>
+                        {
+                            self.quic.handle_event(event);
+                        }
+                        _ => self.strays += 1,
+                    }
+                    outbox.clear();
+                }
+            })?;
+            if !may_have_more {
+                break;
+            }
+        }
+        self.is_due = true;
+        Ok(())
+    }
+
+    /// The time has come at which QUIC wanted to be woken.
+    pub(super) fn wake(&mut self, context: &Context<'_>, now: u64) {
+        if let Some(quic) = &context.quic {
+            self.quic.handle_timeout(quic.instant(now));
+            self.is_due = true;
+        }
+    }
+
+    /// Does what follows from what has come.
+    pub(super) fn turn(&mut self, context: &mut Context<'_>) -> Result<(), Failure> {
+        while let Some(event) = self.quic.poll() {
+            let result = match event {
+                Event::Connected => {
+                    self.is_established = true;
+                    self.open_control();
+                    self.open_waiting(context);
+                    Ok(())
+                }
+                Event::Stream(event) => self.stream(context, event),
+                Event::ConnectionLost { reason } => {
+                    self.end = Some(self.why_lost(reason));
+                    Ok(())
+                }
+                Event::HandshakeDataReady | Event::DatagramReceived | Event::DatagramsUnblocked => {
+                    Ok(())
+                }
+            };
+            if let Err(breach) = result {
+                self.close(context, breach.code, breach.what);
+                return Err(failure::of(breach));
+            }
+        }
+        let Some(quic) = &mut context.quic else { return Ok(()) };
+        while let Some(event) = self.quic.poll_endpoint_events() {
+            if let Some(event) = quic.endpoint.handle_event(self.handle, event) {
+                self.quic.handle_event(event);
+            }
+        }
+        // The server has taken the client's Finished (RFC 9001, section 4.1.2).
+        if self.handshake.is_some()
+            && self.quic.stats().frame_rx.handshake_done > 0
+            && let Some((place, begun)) = self.handshake.take()
+        {
+            let at = context.now();
+            let (bytes, result) = ((0, 0), Ok(None));
+            let ended =
+                Ended { place, begun, at, bytes, result, is_early: false, unanswered: None };
+            context.ends(ended, 0);
+            self.has_gone_away = true;
+        }
+        Ok(())
+    }
+
+    /// How the connection has ended, if it has.
+    pub(super) fn end(&self) -> Option<Result<(), Failure>> {
+        self.end.clone()
+    }
+
+    fn open_control(&mut self) {
+        // A server that leaves no room for it gets no SETTINGS, and is free to mind that.
+        let Some(control) = self.quic.streams().open(Dir::Uni) else { return };
+        let mut begin = Vec::new();
+        http3::put_control_stream(&mut begin);
+        let _ = self.quic.send_stream(control).write(&begin);
+    }
+
+    fn stream(&mut self, context: &mut Context<'_>, event: StreamEvent) -> Result<(), Breach> {
+        match event {
+            StreamEvent::Opened { dir } => {
+                while let Some(id) = self.quic.streams().accept(dir) {
+                    self.unidirectional(context, id)?;
+                }
+                Ok(())
+            }
+            StreamEvent::Readable { id } if id.dir() == Dir::Uni => {
+                self.unidirectional(context, id)
+            }
+            StreamEvent::Readable { id } => self.response(context, id),
+            StreamEvent::Writable { id } => {
+                if let Some(place) = self.streams.place(id) {
+                    self.write(context, id, place);
+                }
+                Ok(())
+            }
+            StreamEvent::Available { dir: Dir::Bi } => {
+                self.open_waiting(context);
+                Ok(())
+            }
+            StreamEvent::Available { dir: Dir::Uni }
+            | StreamEvent::Finished { .. }
+            | StreamEvent::Stopped { .. } => Ok(()),
+        }
+    }
+
+    /// Reads a stream of the server that carries no response.
+    fn unidirectional(&mut self, context: &Context<'_>, id: StreamId) -> Result<(), Breach> {
+        let mut stream = self.quic.recv_stream(id);
+        let Ok(mut chunks) = stream.read(true) else { return Ok(()) };
+        let number = VarInt::from(id).into_inner();
+        loop {
+            match chunks.next(usize::MAX) {
+                Ok(Some(chunk)) => {
+                    let mut bytes = &chunk.bytes[..];
+                    while let Some(event) = self.peer.next(number, &mut bytes)? {
+                        match event {
+                            ControlEvent::Settings(_) => {}
+                            ControlEvent::Goaway(from) => {
+                                self.has_gone_away = true;
+                                self.streams.goes_away(from, context.recently());
+                            }
+                            ControlEvent::UnknownStream => {
+                                drop(chunks);
+                                let _ = stream.stop(code(ErrorCode::StreamCreationError));
+                                return Ok(());
+                            }
+                        }
+                    }
+                }
+                Err(ReadError::Blocked) => return Ok(()),
+                Ok(None) | Err(ReadError::Reset(_)) => return self.peer.end(number),
+            }
+        }
+    }
+
+    /// Reads more of a response.
+    fn response(&mut self, context: &mut Context<'_>, id: StreamId) -> Result<(), Breach> {
+        let Some(place) = self.streams.place(id) else { return Ok(()) };
+        let now = context.recently();
+        let is_within = context.window.contains(now);
+        let Some(heads) = context.quic.as_mut().map(|quic| &mut quic.response_heads) else {
+            return Ok(());
+        };
+        let mut stream = self.quic.recv_stream(id);
+        let Ok(mut chunks) = stream.read(true) else { return Ok(()) };
+        let end = loop {
+            match chunks.next(usize::MAX) {
+                Ok(Some(chunk)) => {
+                    match self.streams.receive(place, &chunk.bytes, heads, now, is_within) {
+                        Ok(true) => {}
+                        Ok(false) => break Some(Ok(())),
+                        Err(breach) if breach.code.ends_only_stream() => {
+                            break Some(Err(failure::of(breach)));
+                        }
+                        Err(breach) => return Err(breach),
+                    }
+                }
+                Ok(None) => break None,
+                Err(ReadError::Blocked) => return Ok(()),
+                Err(ReadError::Reset(code)) => {
+                    drop(chunks);
+                    self.streams.reset(place, code.into_inner(), now);
+                    return Ok(());
+                }
+            }
+        };
+        drop(chunks);
+        match end {
+            // It is wrong, and no more of it is read.
+            Some(end) => {
+                self.cancel(id);
+                self.streams.ends_with(place, end, now);
+            }
+            None => {
+                let Some(request) = self.streams.at(place) else { return Ok(()) };
+                request.exchange.is_whole = true;
+                let end = match request.response.end() {
+                    Err(breach) if !breach.code.ends_only_stream() => return Err(breach),
+                    end => end.map_err(failure::of),
+                };
+                if request.exchange.body_left > 0 {
+                    // The rest of the request's body is of no use to a server that has answered.
+                    let _ = self.quic.send_stream(id).reset(code(ErrorCode::NoError));
+                }
+                self.streams.ends_with(place, end, now);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a stream in both directions.
+    fn cancel(&mut self, id: StreamId) {
+        // Either may have ended already.
+        let _ = self.quic.recv_stream(id).stop(code(ErrorCode::RequestCancelled));
+        let _ = self.quic.send_stream(id).reset(code(ErrorCode::RequestCancelled));
+        self.is_due = true;
+    }
+
+    /// Ends operations without progress for too long, or that take too long in all: their streams are reset, and
+    /// they have failed.
+    pub(super) fn end_stalled(&mut self, now: u64, plan: &Plan) {
+        for (place, exchange) in self.streams.stalled(now) {
+            let failure = match now >= exchange.began().saturating_add(plan.operation_timeout().0) {
+                true => plan.too_long(),
+                false => self.streams.why_stalled(&exchange, plan.timeout),
+            };
+            if let Some(id) = exchange.id {
+                self.cancel(id);
+            }
+            self.streams.fails(place, exchange, failure, now);
+        }
+    }
+
+    /// Sends what is due.
+    pub(super) fn send(
+        &mut self,
+        socket: &Socket,
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
+        let address = context.job.address;
+        let now = context.recently();
+        let Some(quic) = &mut context.quic else { return Ok(()) };
+        let at = quic.instant(now);
+        let Self { udp, streams, quic: connection, unsent, .. } = self;
+        let counts = &mut streams.counts;
+        if let Some(Unsent { bytes, segment }) = unsent.take() {
+            match udp.send(socket, address, &bytes, segment, None)? {
+                Sent::Blocked => {
+                    *unsent = Some(Unsent { bytes, segment });
+                    return Ok(());
+                }
+                sent => note(counts, &bytes, segment, sent),
+            }
+        }
+        let most = udp.most_segments(connection.current_mtu().into());
+        let out = &mut quic.outbox;
+        loop {
+            out.clear();
+            let Some(transmit) = connection.poll_transmit(at, most, out) else { break };
+            let (bytes, segment) = (&out[..transmit.size], transmit.segment_size);
+            let ecn = transmit.ecn.and_then(|ecn| quinn_udp::EcnCodepoint::from_bits(ecn as u8));
+            match udp.send(socket, address, bytes, segment, ecn)? {
+                Sent::Blocked => {
+                    *unsent = Some(Unsent { bytes: bytes.to_owned(), segment });
+                    break;
+                }
+                sent => note(counts, bytes, segment, sent),
+            }
+        }
+        self.is_due = false;
+        Ok(())
+    }
+
+    /// Ends the connection; what is to be said about it is for [`Self::send`].
+    fn close(&mut self, context: &Context<'_>, why: ErrorCode, what: &'static str) {
+        if let Some(quic) = &context.quic
+            && !self.quic.is_closed()
+        {
+            let now = quic.instant(context.recently());
+            self.quic.close(now, code(why), Bytes::from_static(what.as_bytes()));
+        }
+    }
+
+    /// The connection is over: says so to the server where `says_so`, and counts what it did.
+    pub(super) fn leave(&mut self, socket: &Socket, context: &mut Context<'_>, says_so: bool) {
+        if says_so {
+            self.close(context, ErrorCode::NoError, "");
+            // What is lost of it the server learns by its idle timeout.
+            let _ = self.send(socket, context);
+        }
+        let Some(quic) = &mut context.quic else { return };
+        let _ = quic.endpoint.handle_event(self.handle, quinn_proto::EndpointEvent::drained());
+        let stats = self.quic.stats();
+        let counts = &mut self.streams.counts;
+        counts.connections = u64::from(self.is_established);
+        counts.retries = u64::from(self.is_established && self.is_retry_seen);
+        counts.packets_lost = stats.path.lost_packets;
+        counts.bytes_lost = stats.path.lost_bytes;
+        counts.acks_sent = stats.frame_tx.acks;
+        counts.acks_received = stats.frame_rx.acks;
+        counts.drops = socket.drops();
+        context.recorder.outcome.quic.add(*counts);
+    }
+
+    /// It fails, and with it what it carries.
+    pub(super) fn fail(&mut self, context: &mut Context<'_>, failure: &Failure, at: u64) {
+        if let Some((place, begun)) = self.handshake.take() {
+            context.ends(Ended::lost(place, begun, at, failure.clone()), 0);
+        }
+        self.streams.fail_all(failure, at);
+        self.streams.ends(context);
+    }
+
+    /// The handshake that is the operation under way, if it is.
+    pub(super) fn take_handshake(&mut self) -> Option<Begun> {
+        self.handshake.take().map(|(_, begun)| begun)
+    }
+}
+
+/// Notes what was sent.
+fn note(counts: &mut crate::QuicCounts, bytes: &[u8], segment: Option<usize>, sent: Sent) {
+    if sent == Sent::Refused {
+        counts.sends_refused += 1;
+        return;
+    }
+    let longest = segment.unwrap_or(bytes.len()).max(1);
+    counts.sends += 1;
+    counts.bytes_sent += bytes.len() as u64;
+    counts.datagrams_sent += bytes.len().div_ceil(longest) as u64;
+    counts.longest_sent = counts.longest_sent.max(longest as u64);
+}
+
+fn code(code: ErrorCode) -> VarInt {
+    VarInt::from_u32(code as u32)
+}
+
+/// Whether a datagram begins with a Retry packet of version 1 (RFC 9000, section 17.2.5).
+fn is_retry(datagram: &[u8]) -> bool {
+    matches!(datagram, [0xf0..=0xff, 0, 0, 0, 1, ..])
+}
+
+impl Streams {
+    /// Takes bytes of a response; false where it is wrong, so that no more is read.
+    fn receive(
+        &mut self,
+        place: usize,
+        mut bytes: &[u8],
+        heads: &mut ResponseHeads,
+        now: u64,
+        is_within: bool,
+    ) -> Result<bool, Breach> {
+        let (mut answers, mut fields_received, mut header_bytes) = (0, 0, 0);
+        let Some(request) = self.at(place) else { return Ok(false) };
+        let exchange = &mut request.exchange;
+        exchange.progress = now;
+        if !std::mem::replace(&mut exchange.has_begun, true) {
+            exchange.begun.times.first_byte.get_or_insert(now);
+            answers = 1;
+        }
+        while let Some(part) = request.response.next(&mut bytes)? {
+            let is_head = matches!(part, MessagePart::Head(_));
+            match part {
+                MessagePart::Frame(_) => {}
+                MessagePart::Head(section) | MessagePart::Trailers(section) => {
+                    header_bytes += section.len() as u64;
+                    let (head, fields) = heads.read(section)?;
+                    fields_received += fields.length() as u64;
+                    if is_head != head.status.is_some() {
+                        let malformed = |what| Breach::new(ErrorCode::MessageError, what);
+                        return Err(malformed("a head without :status, or trailers with one"));
+                    }
+                    exchange.take_head(head, fields.length(), fields.iter());
+                    if head.status.is_some_and(|status| status < 200) {
+                        request.response.await_head();
+                    }
+                }
+                MessagePart::Body(body) => {
+                    if is_within {
+                        exchange.window_body += body.len() as u64;
+                    }
+                    exchange.take(body);
+                }
+            }
+            if exchange.wrong.is_some() {
+                break;
+            }
+        }
+        let is_right = exchange.wrong.is_none();
+        self.counts.answers += answers;
+        self.counts.fields_received += fields_received;
+        self.counts.header_bytes_received += header_bytes;
+        Ok(is_right)
+    }
+}

@@ -1,0 +1,427 @@
+//! Servers of HTTP/3, honest and hostile: each ends in completed operations or in a failure with its name.
+
+use std::net::{Ipv4Addr, UdpSocket};
+use std::time::Duration;
+
+use http3::{ErrorCode, frame, qpack};
+use load::{Arrival, ErrorKind, Http, Job, Method, Operation, Pace, Percent, QuicCounts};
+use quinn_proto::{IdleTimeout, StreamId, VarInt};
+use rustls::version::TLS13;
+use units::Nanos;
+
+use crate::scripted_server::forged;
+use crate::scripted_server::quic::{Happened, Peer, QuicServer, Settings};
+use crate::{
+    MILLISECOND, assert_completes, assert_fails, https, kinds, lasts, one_in, run, summary,
+};
+
+const SIZE: u64 = 40_000;
+const PATH: &str = "/bytes/40000B";
+
+/// What the control stream begins with: its kind, and SETTINGS without any.
+const CONTROL: &[u8] = &[0, 4, 0];
+
+fn object(size: u64) -> Vec<u8> {
+    let mut body = Vec::new();
+    objects::write_to(&mut body, units::Bytes(size)).unwrap();
+    body
+}
+
+fn head(fields: &[(&str, &str)]) -> Vec<u8> {
+    let fields = fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+    let (mut section, mut out) = (Vec::new(), Vec::new());
+    qpack::encode(fields, &mut section);
+    frame::put_headers(&mut out, &section);
+    out
+}
+
+fn data(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    frame::put_data_head(&mut out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+    out
+}
+
+fn ok(size: u64) -> Vec<u8> {
+    head(&[(":status", "200"), ("content-length", &size.to_string())])
+}
+
+fn honest() -> Vec<u8> {
+    [ok(SIZE), data(&object(SIZE))].concat()
+}
+
+fn over_http3(server: &QuicServer) -> Job {
+    let mut job = https(server.address, PATH);
+    (job.plan.http, job.plan.verify) = (Some(Http::V3), Some(one_in(1)));
+    job
+}
+
+/// A server that sends its SETTINGS, and then does this with each request.
+fn answering(
+    settings: Settings,
+    mut answer: impl FnMut(&mut Peer<'_>, StreamId) + Send + 'static,
+) -> QuicServer {
+    QuicServer::start(settings, move |peer, happened| match happened {
+        Happened::Connected => {
+            peer.open(CONTROL);
+        }
+        Happened::Asked(id) => answer(peer, id),
+    })
+}
+
+/// One that answers each request with these bytes.
+fn saying(bytes: Vec<u8>) -> (QuicServer, Job) {
+    let server = answering(Settings::default(), move |peer, id| peer.answer(id, &bytes));
+    let job = over_http3(&server);
+    (server, job)
+}
+
+#[test]
+fn honest_responses_count_and_so_does_what_carried_them() {
+    let (server, job) = saying(honest());
+    let outcome = run(job);
+    assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{}", summary(&outcome));
+    assert_eq!((outcome.bytes.body, outcome.verified.compared), (3 * SIZE, 3));
+    assert_eq!((server.connections(), outcome.negotiated[0].1), (1, 1));
+    let QuicCounts { connections, retries, requests, answers, most_streams, .. } = outcome.quic;
+    assert_eq!((connections, retries, requests, answers, most_streams), (1, 0, 3, 3, 1));
+    let counts = outcome.quic;
+    assert!(counts.bytes_received > 3 * SIZE && counts.datagrams_received > 3 * SIZE / 1452);
+    assert!(counts.receives <= counts.datagrams_received && counts.sends <= counts.datagrams_sent);
+    assert!(counts.acks_sent > 0 && counts.acks_received > 0);
+    assert!(counts.fields_sent > counts.header_bytes_sent && counts.fields_received > 0);
+    assert_eq!((counts.drops, counts.sends_refused, outcome.http2.connections), (0, 0, 0));
+}
+
+#[test]
+fn datagrams_are_as_long_as_was_asked_for() {
+    for (asked, longest) in [(None, 1_452), (Some(1_200), 1_200), (Some(1_300), 1_300)] {
+        let (_server, mut job) = saying(honest());
+        job.plan.max_udp_payload = asked.and_then(std::num::NonZeroU16::new);
+        let QuicCounts { longest_sent, longest_received, .. } = run(job).quic;
+        assert_eq!(longest_received, longest, "{asked:?}");
+        // The first packet is padded to this; the requests are shorter.
+        assert_eq!(longest_sent, 1_200, "{asked:?}");
+    }
+}
+
+#[test]
+fn interim_heads_trailers_unknown_frames_and_streams_are_understood() {
+    let interim = head(&[(":status", "103"), ("content-length", "7")]);
+    let body = object(SIZE);
+    let trailers = head(&[("checked", "yes")]);
+    let unknown = b"\x21\x03???".to_vec();
+    let all = [
+        interim,
+        unknown.clone(),
+        head(&[(":status", "200")]),
+        data(&body[..7]),
+        data(&[]),
+        unknown,
+        data(&body[7..]),
+        trailers,
+    ]
+    .concat();
+    let server = answering(Settings::default(), move |peer, id| {
+        // Of a kind that nobody knows.
+        peer.open(b"\x40\x55 hello");
+        peer.answer(id, &all);
+    });
+    assert_completes(over_http3(&server), SIZE);
+}
+
+#[test]
+fn wrong_responses_fail_by_their_names() {
+    use ErrorKind::{Content, Http3, LongBody, LongHead, ShortBody, Status};
+    let mut damaged = object(SIZE);
+    damaged[39_999] ^= 1;
+    let long = "x".repeat(70_000);
+    let fields: Vec<_> = (0..3000).map(|_| ("name", "value")).collect();
+    let fields = [&[(":status", "200")], &fields[..]].concat();
+    let dynamic = [1, 4, 0, 0, 0x80, 0];
+    for (answer, kind) in [
+        (head(&[(":status", "404")]), Status),
+        ([ok(SIZE), data(&object(39_999))].concat(), ShortBody),
+        ([ok(39_999), data(&object(39_999))].concat(), ShortBody),
+        ([ok(SIZE), data(&object(SIZE + 1))].concat(), LongBody),
+        ([head(&[(":status", "200")]), data(&object(SIZE + 1))].concat(), LongBody),
+        ([ok(SIZE), data(&damaged)].concat(), Content),
+        (head(&[(":status", "200"), ("long", &long)]), LongHead),
+        (head(&fields), LongHead),
+        (Vec::new(), Http3),
+        (data(b"before a head"), Http3),
+        ([ok(SIZE), data(&object(SIZE)), ok(SIZE), ok(SIZE)].concat(), Http3),
+        (honest()[..honest().len() - 1].to_vec(), Http3),
+        (head(&[("content-length", "1")]), Http3),
+        (head(&[(":status", "200"), ("Upper", "case")]), Http3),
+        (dynamic.to_vec(), Http3),
+        ([ok(SIZE), vec![5, 1, 0]].concat(), Http3),
+        // SETTINGS and PRIORITY, the latter of HTTP/2.
+        (vec![4, 0], Http3),
+        (vec![2, 0], Http3),
+    ] {
+        let seen = format!("{:?} {:?}", kind, &answer[..answer.len().min(20)]);
+        let (_server, job) = saying(answer);
+        let outcome = run(job);
+        assert_eq!(
+            (outcome.completed, kinds(&outcome)),
+            (0, vec![(kind, 3)]),
+            "{seen}: {}",
+            summary(&outcome)
+        );
+        assert_eq!(outcome.bytes.body, 0, "{seen}");
+    }
+}
+
+#[test]
+fn wrong_streams_of_the_server_end_the_connection() {
+    for bytes in [CONTROL, &[1, 0], &[0, 7, 1, 0], &[2, 0x3f], &[3, 0x80]] {
+        let server = answering(Settings::default(), move |peer, _| {
+            peer.open(bytes);
+        });
+        assert_fails(over_http3(&server), ErrorKind::Http3);
+    }
+    let ends = |peer: &mut Peer<'_>, happened| match happened {
+        Happened::Connected => {
+            let control = peer.open(CONTROL);
+            peer.connection.send_stream(control).finish().unwrap();
+        }
+        Happened::Asked(_) => {}
+    };
+    assert_fails(over_http3(&QuicServer::start(Settings::default(), ends)), ErrorKind::Http3);
+}
+
+#[test]
+fn streams_that_are_reset_fail_or_are_asked_for_again() {
+    for (code, kind) in [
+        (ErrorCode::InternalError, ErrorKind::StreamReset),
+        (ErrorCode::RequestRejected, ErrorKind::RefusedStream),
+    ] {
+        let server = answering(Settings::default(), move |peer, id| peer.reset(id, code as u32));
+        assert_fails(over_http3(&server), kind);
+    }
+    // Each first time.
+    let mut has_refused = false;
+    let server = answering(Settings::default(), move |peer, id| {
+        has_refused = !has_refused;
+        match has_refused {
+            true => peer.reset(id, ErrorCode::RequestRejected as u32),
+            false => peer.answer(id, &honest()),
+        }
+    });
+    let outcome = run(over_http3(&server));
+    assert_eq!((outcome.completed, outcome.quic.requests), (3, 6), "{}", summary(&outcome));
+}
+
+#[test]
+fn a_server_that_goes_away_is_left_for_a_new_connection() {
+    let goaway = |from: u8| [CONTROL, &[7, 1, from]].concat();
+    // It takes one request of each connection, and leaves the next ones out.
+    let server = QuicServer::start(Settings::default(), move |peer, happened| match happened {
+        Happened::Connected => {}
+        Happened::Asked(id) if id.index() == 0 => {
+            peer.open(&goaway(4));
+            peer.answer(id, &honest());
+        }
+        Happened::Asked(_) => {}
+    });
+    let mut job = over_http3(&server);
+    job.plan.streams = std::num::NonZeroU32::new(2);
+    let outcome = run(job);
+    assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{}", summary(&outcome));
+    assert_eq!((server.connections(), outcome.quic.goaways), (3, 3));
+    assert!(outcome.http2.retries > 0, "{:?}", outcome.sent_again);
+}
+
+#[test]
+fn a_connection_that_the_server_closes_fails_what_it_carries() {
+    for (code, kind) in
+        [(ErrorCode::InternalError, ErrorKind::Http3), (ErrorCode::NoError, ErrorKind::EarlyClose)]
+    {
+        let server = answering(Settings::default(), move |peer, _| peer.close(code as u32));
+        assert_fails(over_http3(&server), kind);
+    }
+}
+
+#[test]
+fn servers_that_fall_silent_run_into_the_time_limit() {
+    // It only never answers; it says nothing more, not even that packets have come.
+    type Script = fn(&mut Peer<'_>);
+    let scripts: [Script; 2] = [|_| {}, |peer| *peer.is_dead = true];
+    for script in scripts {
+        let server = answering(Settings::default(), move |peer, _| script(peer));
+        let mut job = over_http3(&server);
+        job.plan.timeout = Nanos(400 * MILLISECOND);
+        assert_fails(job, ErrorKind::Stall);
+    }
+}
+
+/// It answers what it does not know by a stateless reset (RFC 9000, section 10.3).
+#[test]
+fn a_server_that_forgets_resets_the_connection() {
+    let server = answering(Settings::default(), |peer, id| {
+        peer.answer(id, &honest());
+        *peer.forgets = true;
+    });
+    assert_fails(over_http3(&server), ErrorKind::Reset);
+}
+
+#[test]
+fn an_idle_timeout_of_the_server_costs_a_new_connection_and_no_failure() {
+    let mut settings = Settings::default();
+    settings.transport.max_idle_timeout(Some(IdleTimeout::from(VarInt::from_u32(150))));
+    let server = answering(settings, |peer, id| peer.answer(id, &honest()));
+    let mut job = over_http3(&server);
+    lasts(&mut job, Nanos(0), Nanos(1_300 * MILLISECOND));
+    job.plan.arrival = Arrival::Paced { pace: Pace::Every(Nanos(400 * MILLISECOND)) };
+    let outcome = run(job);
+    assert_eq!(kinds(&outcome), [], "{}", summary(&outcome));
+    assert!(outcome.completed >= 2 && server.connections() >= 2, "{}", summary(&outcome));
+}
+
+#[test]
+fn streams_are_as_many_as_the_server_allows() {
+    let mut settings = Settings::default();
+    settings.transport.max_concurrent_bidi_streams(2_u32.into());
+    let server = answering(settings, |peer, id| peer.answer(id, &honest()));
+    let mut job = over_http3(&server);
+    (job.operations, job.plan.streams) = (Some(40), std::num::NonZeroU32::new(8));
+    let outcome = run(job);
+    assert_eq!((outcome.completed, kinds(&outcome)), (40, vec![]), "{}", summary(&outcome));
+    assert_eq!((outcome.quic.most_streams, outcome.quic.allowed_streams), (2, Some(2)));
+
+    let mut settings = Settings::default();
+    settings.transport.max_concurrent_bidi_streams(0_u32.into());
+    let server = answering(settings, |_, _| {});
+    let mut job = over_http3(&server);
+    job.plan.timeout = Nanos(300 * MILLISECOND);
+    assert_fails(job, ErrorKind::NoStream);
+}
+
+#[test]
+fn bodies_are_sent_as_windows_allow() {
+    let body = std::env::temp_dir().join(format!("toll-http3-body-{}", std::process::id()));
+    std::fs::write(&body, vec![7; 300_000]).unwrap();
+    let with_body = |server: &QuicServer| {
+        let mut job = over_http3(server);
+        (job.plan.method, job.plan.body) = (Some(Method::Post), Some(body.clone()));
+        job
+    };
+    let mut settings = Settings::default();
+    settings.transport.stream_receive_window(10_000_u32.into());
+    let server = answering(settings, |peer, id| peer.answer(id, &ok(0)));
+    let outcome = run(with_body(&server));
+    assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{}", summary(&outcome));
+    assert!(outcome.quic.bytes_sent > 900_000, "{:?}", outcome.quic);
+    assert_eq!(outcome.answered_early, 0);
+
+    // Nothing reads them.
+    let mut settings = Settings::default();
+    settings.transport.receive_window(0_u32.into());
+    let server = answering(settings, |_, _| {});
+    let mut job = with_body(&server);
+    job.plan.timeout = Nanos(300 * MILLISECOND);
+    assert_fails(job, ErrorKind::FlowControl);
+    std::fs::remove_file(body).unwrap();
+}
+
+#[test]
+fn handshakes_are_full_or_resumed() {
+    let (server, mut job) = saying(honest());
+    (job.plan.operation, job.operations) = (Operation::Handshakes, Some(6));
+    let outcome = run(job.clone());
+    assert_eq!((outcome.completed, kinds(&outcome)), (6, vec![]), "{}", summary(&outcome));
+    assert_eq!((server.connections(), outcome.bytes.body), (6, 0));
+    assert_eq!(outcome.negotiated.iter().map(|(_, count)| count).sum::<u64>(), 6);
+    assert!(outcome.negotiated.iter().all(|(of, _)| !of.resumed));
+    job.plan.resumption = "100%".parse::<Percent>().unwrap();
+    let outcome = run(job);
+    let resumed = outcome.negotiated.iter().filter(|(of, _)| of.resumed).map(|(_, count)| count);
+    // The first has nothing to resume.
+    assert_eq!((outcome.completed, resumed.sum::<u64>()), (6, 5), "{}", summary(&outcome));
+}
+
+#[test]
+fn a_retry_is_followed_and_counted() {
+    let server = answering(Settings { retries: true, ..Settings::default() }, |peer, id| {
+        peer.answer(id, &honest());
+    });
+    let outcome = run(over_http3(&server));
+    assert_eq!((outcome.completed, outcome.quic.retries), (3, 1), "{}", summary(&outcome));
+}
+
+#[test]
+fn servers_of_something_else_and_untrusted_ones_are_named() {
+    let other = answering(Settings { protocol: b"hq-interop", ..Settings::default() }, |_, _| {});
+    assert_fails(over_http3(&other), ErrorKind::NoH3);
+    let forged = answering(Settings { tls: forged(&TLS13), ..Settings::default() }, |_, _| {});
+    assert_fails(over_http3(&forged), ErrorKind::Authentication);
+    let (_server, mut job) = saying(honest());
+    (job.plan.insecure, job.trust) = (false, load::Trust::System);
+    assert_fails(job, ErrorKind::Authentication);
+}
+
+/// What a socket answers to each datagram of the client, if anything; what is seen of it.
+fn over_udp(answer: impl Fn(&[u8]) -> Option<Vec<u8>> + Send + 'static) -> (ErrorKind, String) {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    socket.set_read_timeout(Some(Duration::from_millis(900))).unwrap();
+    let mut job = https(socket.local_addr().unwrap(), PATH);
+    (job.plan.http, job.operations) = (Some(Http::V3), Some(1));
+    job.plan.timeout = Nanos(500 * MILLISECOND);
+    let server = std::thread::spawn(move || {
+        let mut bytes = vec![0; 65_535];
+        while let Ok((length, from)) = socket.recv_from(&mut bytes) {
+            if let Some(answer) = answer(&bytes[..length]) {
+                socket.send_to(&answer, from).unwrap();
+            }
+        }
+    });
+    let outcome = run(job);
+    server.join().unwrap();
+    let failures: Vec<_> = outcome.failures.iter().collect();
+    let [(kind, 1, seen)] = failures[..] else { panic!("{}", summary(&outcome)) };
+    (kind, seen.to_owned())
+}
+
+/// The connection IDs of a long header: the server's, and the client's.
+fn ids(initial: &[u8]) -> (&[u8], &[u8]) {
+    let (length, rest) = initial[5..].split_first().unwrap();
+    let (to, rest) = rest.split_at(usize::from(*length));
+    (to, &rest[1..1 + usize::from(rest[0])])
+}
+
+#[test]
+fn what_is_no_quic_ends_with_words_about_udp() {
+    let (kind, seen) = over_udp(|_| None);
+    assert_eq!(kind, ErrorKind::ConnectTimeout);
+    assert!(seen.contains("firewall") && seen.contains("UDP"), "{seen}");
+    for junk in [&b"220 smtp.example ESMTP\r\n"[..], &[0; 40], &[0xff; 1_300]] {
+        let (kind, seen) = over_udp(move |_| Some(junk.to_owned()));
+        assert_eq!(kind, ErrorKind::ConnectTimeout);
+        assert!(seen.contains("none of them QUIC"), "{seen}");
+    }
+    // Version negotiation (RFC 9000, section 17.2.1), with one that is not known, and with the client's own.
+    let versions = |version: [u8; 4]| {
+        move |initial: &[u8]| {
+            let (to, from) = ids(initial);
+            let lengths = [&[from.len() as u8][..], from, &[to.len() as u8], to].concat();
+            Some([&[0x80, 0, 0, 0, 0][..], &lengths, &version].concat())
+        }
+    };
+    assert_eq!(over_udp(versions([0xba, 0xba, 0xba, 0xba])).0, ErrorKind::QuicVersion);
+    assert_eq!(over_udp(versions([0, 0, 0, 1])).0, ErrorKind::ConnectTimeout);
+    // A Retry with a wrong tag, again and again.
+    let (kind, _) = over_udp(|initial| {
+        let (_, from) = ids(initial);
+        let lengths = [&[from.len() as u8][..], from, &[8], &[9; 8]].concat();
+        Some([&[0xf0, 0, 0, 0, 1][..], &lengths, b"token", &[7; 16]].concat())
+    });
+    assert_eq!(kind, ErrorKind::ConnectTimeout);
+    // Nobody listens.
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = socket.local_addr().unwrap();
+    drop(socket);
+    let mut job = https(address, PATH);
+    job.plan.http = Some(Http::V3);
+    assert_fails(job, ErrorKind::Refused);
+}

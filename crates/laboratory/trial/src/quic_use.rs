@@ -1,0 +1,146 @@
+//! What QUIC connections did, as a receipt has it.
+
+use load::QuicCounts;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+
+use crate::http2_use::mean;
+
+/// What the connections did, warm-up included. Of what the server sends only what came is known.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct QuicUse {
+    /// The version of QUIC.
+    pub version: u32,
+    /// Connections whose address the server had proven first (Retry).
+    pub retries: u64,
+    /// How many streams at once the server allowed at least as a connection began.
+    pub streams_allowed: Option<u64>,
+    /// GOAWAYs that the server sent.
+    pub goaways: u64,
+    /// Bytes of a request's fields, names and values, and what they took compressed.
+    pub request_fields: Option<f64>,
+    pub request_compressed: Option<f64>,
+    /// The same of a response.
+    pub response_fields: Option<f64>,
+    pub response_compressed: Option<f64>,
+    /// UDP payload of the longest datagram that came and of the mean one, in bytes.
+    pub longest_received: u64,
+    pub mean_received: Option<f64>,
+    /// The same of what was sent.
+    pub longest_sent: u64,
+    pub mean_sent: Option<f64>,
+    /// Datagrams that a call of the kernel took; more than 1 shows that the kernel cut them (GSO).
+    pub datagrams_per_send: Option<f64>,
+    pub sends: u64,
+    /// Datagrams that a call of the kernel gave.
+    pub datagrams_per_receive: Option<f64>,
+    pub datagrams_sent: u64,
+    pub datagrams_received: u64,
+    /// Packets that the client sent and took for lost, and their bytes.
+    pub packets_lost: u64,
+    pub bytes_lost: u64,
+    /// Datagrams that came and that the kernel dropped for want of room in the client's sockets.
+    pub drops: u64,
+    /// Sends that the kernel refused for want of room.
+    pub sends_refused: u64,
+    /// ACK frames that the client sent for each datagram that came, and that came for each that it sent.
+    pub acks_per_datagram_received: Option<f64>,
+    pub acks_per_datagram_sent: Option<f64>,
+}
+
+/// Version 1 (RFC 9000); toll's client offers no other.
+pub(crate) const VERSION: u32 = 1;
+
+impl QuicUse {
+    /// What is known of connections that reported datagrams, as toll's own do.
+    pub(crate) fn of(counts: &QuicCounts) -> Option<Self> {
+        let sent = |count| mean(count, counts.datagrams_sent);
+        let received = |count| mean(count, counts.datagrams_received);
+        (counts.datagrams_sent > 0).then(|| Self {
+            version: VERSION,
+            retries: counts.retries,
+            streams_allowed: counts.allowed_streams,
+            goaways: counts.goaways,
+            request_fields: mean(counts.fields_sent, counts.requests),
+            request_compressed: mean(counts.header_bytes_sent, counts.requests),
+            response_fields: mean(counts.fields_received, counts.answers),
+            response_compressed: mean(counts.header_bytes_received, counts.answers),
+            longest_received: counts.longest_received,
+            mean_received: received(counts.bytes_received),
+            longest_sent: counts.longest_sent,
+            mean_sent: sent(counts.bytes_sent),
+            datagrams_per_send: mean(counts.datagrams_sent, counts.sends),
+            sends: counts.sends,
+            datagrams_per_receive: mean(counts.datagrams_received, counts.receives),
+            datagrams_sent: counts.datagrams_sent,
+            datagrams_received: counts.datagrams_received,
+            packets_lost: counts.packets_lost,
+            bytes_lost: counts.bytes_lost,
+            drops: counts.drops,
+            sends_refused: counts.sends_refused,
+            acks_per_datagram_received: received(counts.acks_sent),
+            acks_per_datagram_sent: sent(counts.acks_received),
+        })
+    }
+
+    /// The part of the datagrams that came which the kernel dropped.
+    pub(crate) fn dropped(&self) -> f64 {
+        share(self.drops, self.datagrams_received + self.drops)
+    }
+
+    /// The part of the sends that the kernel refused.
+    pub(crate) fn refused(&self) -> f64 {
+        share(self.sends_refused, self.sends + self.sends_refused)
+    }
+
+    /// The part of the packets that the client sent which it took for lost. A packet is at most a datagram.
+    pub(crate) fn lost(&self) -> f64 {
+        share(self.packets_lost, self.datagrams_sent)
+    }
+}
+
+fn share(part: u64, of: u64) -> f64 {
+    part as f64 / of.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_are_of_what_they_count() {
+        let counts = QuicCounts {
+            connections: 1,
+            requests: 20,
+            answers: 10,
+            fields_sent: 2_000,
+            header_bytes_sent: 400,
+            fields_received: 1_930,
+            header_bytes_received: 300,
+            datagrams_sent: 40,
+            bytes_sent: 1_200 * 40,
+            sends: 10,
+            datagrams_received: 100,
+            bytes_received: 1_452 * 100,
+            receives: 5,
+            acks_sent: 50,
+            acks_received: 20,
+            drops: 25,
+            packets_lost: 4,
+            sends_refused: 30,
+            ..QuicCounts::default()
+        };
+        let used = QuicUse::of(&counts).unwrap();
+        assert_eq!((used.request_fields, used.response_fields), (Some(100.0), Some(193.0)));
+        assert_eq!((used.request_compressed, used.response_compressed), (Some(20.0), Some(30.0)));
+        assert_eq!((used.mean_sent, used.mean_received), (Some(1_200.0), Some(1_452.0)));
+        assert_eq!((used.datagrams_per_send, used.datagrams_per_receive), (Some(4.0), Some(20.0)));
+        let acks = (used.acks_per_datagram_received, used.acks_per_datagram_sent);
+        assert_eq!(acks, (Some(0.5), Some(0.5)));
+        assert_eq!((used.dropped(), used.refused(), used.lost()), (0.2, 0.75, 0.1));
+        // Another program reports connections, and no datagrams.
+        assert_eq!(QuicUse::of(&QuicCounts { connections: 1, ..QuicCounts::default() }), None);
+    }
+}
