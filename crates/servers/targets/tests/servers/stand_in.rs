@@ -89,3 +89,36 @@ time.sleep(60)"#,
     let TargetError::NotReady { listens, .. } = error else { panic!("{error}") };
     assert_eq!(listens, Some(vec![at]));
 }
+
+#[test]
+fn a_build_without_quic_is_left_out_where_quic_is_asked_for() {
+    let nginx = |flags: &str| {
+        format!("printf 'nginx version: nginx/1.27.3\\nbuilt with OpenSSL 3.5.1\\n{flags}\\n' >&2")
+    };
+    let haproxy = |feature: &str| {
+        format!(
+            "printf 'HAProxy version 3.0.5\\nFeature list : +OPENSSL {feature}\\n\
+             Running on OpenSSL version : OpenSSL 3.5.1\\n'"
+        )
+    };
+    for (name, without, with) in [
+        ("nginx", nginx("--with-http_v2_module"), nginx("--with-http_v3_module")),
+        ("haproxy", haproxy("-QUIC"), haproxy("+QUIC")),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let server = targets::by_name(name).unwrap();
+        let mut settings = Settings::new(CpuList::allowed().unwrap());
+        settings.program_folders = vec![folder.path().to_owned()];
+        settings.target.server = server;
+        for (script, has_quic) in [(without, false), (with, true)] {
+            support::write_program(&folder.path().join(name), &script);
+            settings.target.quic = false;
+            assert!(server.version(&settings).unwrap().is_ok(), "{name}");
+            settings.target.quic = true;
+            match server.version(&settings).unwrap() {
+                Ok(_) => assert!(has_quic, "{name}"),
+                Err(error) => assert!(!has_quic && error.is_missing(), "{error}"),
+            }
+        }
+    }
+}
