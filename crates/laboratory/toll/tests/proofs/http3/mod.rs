@@ -1,14 +1,15 @@
 //! HTTP/3 of servers, as aioquic sees it: an implementation of QUIC, HTTP/3 and QPACK that shares nothing with toll's.
 
+use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use openssl::hash::{MessageDigest, hash};
 use serde::Deserialize;
 use support::{Serve, run, toll_path};
 use targets::{Settings, Target};
-use tls::Version;
+use tls::{CertificateKey, Identity, Version};
 
 use crate::every_server::{server, settings, start};
 
@@ -123,4 +124,38 @@ fn caddy_serves_http3_and_says_nothing_of_it_over_tcp() {
     let mut curl = Command::new("curl");
     let head = run(curl.args(["--silent", "--insecure", "--head", &url])).to_lowercase();
     assert!(head.contains("200") && !head.contains("alt-svc"), "{head}");
+}
+
+#[test]
+fn toll_gets_the_objects_of_aioquics_server() {
+    const SIZE: usize = 300_000;
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let identity = Identity::generate(CertificateKey::EcdsaP256).unwrap();
+    std::fs::write(at("object"), &objects::slice(0)[..SIZE]).unwrap();
+    std::fs::write(at("certificate.pem"), &identity.certificate_pem).unwrap();
+    std::fs::write(at("key.pem"), &identity.key_pem).unwrap();
+    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/proofs/http3/serve.py");
+    let mut server = Command::new(python)
+        .arg(script)
+        .args(["object", "certificate.pem", "key.pem"].map(at))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut port = String::new();
+    BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut port).unwrap();
+    let url = format!("https://localhost:{}/bytes/{SIZE}B", port.trim());
+    let mut load = Command::new(toll_path());
+    load.args(["load", &url, "--http", "3", "--streams", "4", "--connections", "2"]);
+    load.args(["--connect-to", &format!("127.0.0.1:{}", port.trim())]);
+    load.args(["-n", "24", "--verify", "1/1", "--json", "--ca"]).arg(at("certificate.pem"));
+    let line: serde_json::Value = serde_json::from_str(&run(&mut load)).unwrap();
+    drop(server.stdin.take());
+    server.wait().unwrap();
+    assert_eq!(line["operations"]["completed"], 24, "{line}");
+    assert_eq!(line["operations"]["errors"], serde_json::json!({}), "{line}");
+    assert_eq!(line["bytes"]["body"], 24 * SIZE, "{line}");
+    assert_eq!(line["receipt"]["obtained"]["http"]["3 on QUIC 1"], 2, "{line}");
 }
