@@ -43,6 +43,8 @@ pub(crate) struct Endpoint<'a> {
     queue: VecDeque<usize>,
     timers: Timers,
     shared: Shared<'a>,
+    /// What the datagrams of one receive were; empty in between.
+    arrivals: Vec<Arrival>,
     /// Whether datagrams may wait to be received.
     is_readable: bool,
     /// What the socket had no room for.
@@ -83,6 +85,7 @@ impl<'a> Endpoint<'a> {
                 fields: Fields::default(),
                 heads: Heads::default(),
             },
+            arrivals: Vec::new(),
             is_readable: true,
             unsent: None,
             is_watched: false,
@@ -165,7 +168,7 @@ impl<'a> Endpoint<'a> {
             if !self.is_readable || self.unsent.is_some() {
                 break;
             }
-            let mut events = Vec::new();
+            let mut arrivals = std::mem::take(&mut self.arrivals);
             let Self { quic, socket, space, shared, .. } = self;
             let received = socket.receive(|received| {
                 let ecn =
@@ -176,20 +179,21 @@ impl<'a> Endpoint<'a> {
                     let (from, to) = (received.from, received.to);
                     match quic.handle(shared.now, from, to, ecn, datagram, space) {
                         Some(DatagramEvent::Response(transmit)) => {
-                            events.push(Arrival::Response(transmit, space.clone()));
+                            arrivals.push(Arrival::Response(transmit, space.clone()));
                         }
                         Some(DatagramEvent::NewConnection(incoming)) => {
-                            events.push(Arrival::Connection(incoming));
+                            arrivals.push(Arrival::Connection(incoming));
                         }
                         Some(DatagramEvent::ConnectionEvent(handle, event)) => {
-                            events.push(Arrival::Event(handle, event));
+                            arrivals.push(Arrival::Event(handle, event));
                         }
                         None => {}
                     }
                 }
             });
             self.is_readable = received;
-            events.into_iter().try_for_each(|arrival| self.arrived(arrival))?;
+            arrivals.drain(..).try_for_each(|arrival| self.arrived(arrival))?;
+            self.arrivals = arrivals;
         }
         Ok(())
     }
