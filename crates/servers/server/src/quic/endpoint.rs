@@ -18,9 +18,6 @@ use super::socket::UdpSocket;
 use super::timers::Timers;
 use crate::content::Contents;
 
-/// The most connections of an endpoint; more are refused.
-const MOST_CONNECTIONS: usize = 65_536;
-
 /// The most sends of a connection before the others get their turn.
 const SENDS: usize = 4;
 
@@ -40,6 +37,7 @@ pub(crate) struct Endpoint<'a> {
     /// By QUIC's handle.
     connections: Vec<Option<Box<Connection>>>,
     count: usize,
+    most_connections: usize,
     queue: VecDeque<usize>,
     timers: Timers,
     shared: Shared<'a>,
@@ -76,6 +74,7 @@ impl<'a> Endpoint<'a> {
             socket: UdpSocket::new(socket, settings.gso, row)?,
             connections: Vec::new(),
             count: 0,
+            most_connections: settings.most_connections,
             queue: VecDeque::new(),
             timers: Timers::default(),
             shared: Shared {
@@ -214,7 +213,7 @@ impl<'a> Endpoint<'a> {
 
     fn accept(&mut self, incoming: Incoming) -> io::Result<()> {
         let mut bytes = Vec::new();
-        if self.is_draining || self.count >= MOST_CONNECTIONS {
+        if self.is_draining || self.count >= self.most_connections {
             let transmit = self.quic.refuse(incoming, &mut bytes);
             return self.send(transmit, bytes);
         }

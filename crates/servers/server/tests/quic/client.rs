@@ -112,7 +112,7 @@ pub fn await_settled(counters: &Path, connections: u64) {
 }
 
 pub struct Client {
-    pub socket: UdpSocket,
+    pub socket: Arc<UdpSocket>,
     endpoint: Endpoint,
     handle: ConnectionHandle,
     pub quic: Connection,
@@ -139,6 +139,12 @@ impl Client {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         socket.connect(server).unwrap();
         socket.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
+        Self::begin_on(Arc::new(socket), max_udp_payload)
+    }
+
+    /// The same on a socket that several share, of which none receives then.
+    pub fn begin_on(socket: Arc<UdpSocket>, max_udp_payload: u16) -> Self {
+        let server = socket.peer_addr().unwrap();
         let mut tls =
             rustls::ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
                 .with_protocol_versions(&[&rustls::version::TLS13])

@@ -2,6 +2,7 @@
 
 mod client;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http3::ErrorCode::*;
@@ -298,6 +299,40 @@ fn connections_whose_client_has_gone_are_freed() {
     idle.until(|client| client.lost.is_some());
     assert_eq!(idle.lost, Some(ConnectionError::TimedOut));
     await_settled(&counters, 2);
+}
+
+/// The limit is the process's, and each test has a process of its own.
+#[test]
+fn there_are_as_many_connections_as_a_process_may_have_descriptors() {
+    const MOST: u64 = 40;
+    let limit = rustix::process::Rlimit { current: Some(MOST), maximum: Some(MOST) };
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, limit).unwrap();
+    let server = Serving::new(Settings { timeout: Duration::from_millis(300), ..settings() });
+    let first = Client::begin(server.address, 1_452);
+    let mut open = Vec::new();
+    for _ in 0..MOST {
+        let mut client = Client::begin_on(Arc::clone(&first.socket), 1_452);
+        let initial = client.datagram().unwrap();
+        client.socket.send(&initial).unwrap();
+        open.push(client);
+    }
+    let mut refused = Client::begin(server.address, 1_452);
+    refused.until(|client| client.lost.is_some());
+    let Some(ConnectionError::ConnectionClosed(close)) = &refused.lost else {
+        panic!("{:?}", refused.lost)
+    };
+    assert_eq!(close.error_code, quinn_proto::TransportErrorCode::CONNECTION_REFUSED);
+    // They end because nothing follows, and others get their places.
+    let begin = std::time::Instant::now();
+    loop {
+        let mut client = Client::begin(server.address, 1_452);
+        client.until(|client| client.lost.is_some() || !client.quic.is_handshaking());
+        if client.lost.is_none() {
+            return assert_eq!(client.get("/bytes/1KiB").status, 200);
+        }
+        assert!(begin.elapsed() < LIMIT);
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]
