@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{EndpointConfig, IdleTimeout, ServerConfig, TransportConfig, VarInt};
+use rustix::process::Resource;
 use rustls::crypto::{CryptoProvider, aws_lc_rs, ring};
 use rustls::{CipherSuite, ProtocolVersion};
 use tls::Stack;
@@ -41,6 +42,8 @@ pub(crate) struct QuicSettings {
     pub(super) server: Arc<ServerConfig>,
     /// Whether many datagrams are sent at once.
     pub(super) gso: bool,
+    /// Of an endpoint; more are refused.
+    pub(super) most_connections: usize,
 }
 
 impl QuicSettings {
@@ -69,7 +72,14 @@ impl QuicSettings {
             .map_err(|_| ServerError::QuicVersion)?;
         let mut server = ServerConfig::with_crypto(Arc::new(tls));
         server.transport_config(Arc::new(transport(settings))).migration(false);
-        Ok(Self { server: Arc::new(server), gso: settings.gso })
+        // As over TCP, where each of the process's connections has a descriptor.
+        let most = rustix::process::getrlimit(Resource::Nofile).current;
+        let most = most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
+        Ok(Self {
+            server: Arc::new(server),
+            gso: settings.gso,
+            most_connections: most.div_ceil(settings.cpus.len().max(1)),
+        })
     }
 
     /// The settings of an endpoint. Each has keys of its own: it must not reset the connections of another one.

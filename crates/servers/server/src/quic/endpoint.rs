@@ -18,9 +18,6 @@ use super::socket::UdpSocket;
 use super::timers::Timers;
 use crate::content::Contents;
 
-/// The most connections of an endpoint; more are refused.
-const MOST_CONNECTIONS: usize = 65_536;
-
 /// The most sends of a connection before the others get their turn.
 const SENDS: usize = 4;
 
@@ -40,9 +37,12 @@ pub(crate) struct Endpoint<'a> {
     /// By QUIC's handle.
     connections: Vec<Option<Box<Connection>>>,
     count: usize,
+    most_connections: usize,
     queue: VecDeque<usize>,
     timers: Timers,
     shared: Shared<'a>,
+    /// What the datagrams of one receive were; empty in between.
+    arrivals: Vec<Arrival>,
     /// Whether datagrams may wait to be received.
     is_readable: bool,
     /// What the socket had no room for.
@@ -74,6 +74,7 @@ impl<'a> Endpoint<'a> {
             socket: UdpSocket::new(socket, settings.gso, row)?,
             connections: Vec::new(),
             count: 0,
+            most_connections: settings.most_connections,
             queue: VecDeque::new(),
             timers: Timers::default(),
             shared: Shared {
@@ -83,6 +84,7 @@ impl<'a> Endpoint<'a> {
                 fields: Fields::default(),
                 heads: Heads::default(),
             },
+            arrivals: Vec::new(),
             is_readable: true,
             unsent: None,
             is_watched: false,
@@ -165,7 +167,7 @@ impl<'a> Endpoint<'a> {
             if !self.is_readable || self.unsent.is_some() {
                 break;
             }
-            let mut events = Vec::new();
+            let mut arrivals = std::mem::take(&mut self.arrivals);
             let Self { quic, socket, space, shared, .. } = self;
             let received = socket.receive(|received| {
                 let ecn =
@@ -176,20 +178,21 @@ impl<'a> Endpoint<'a> {
                     let (from, to) = (received.from, received.to);
                     match quic.handle(shared.now, from, to, ecn, datagram, space) {
                         Some(DatagramEvent::Response(transmit)) => {
-                            events.push(Arrival::Response(transmit, space.clone()));
+                            arrivals.push(Arrival::Response(transmit, space.clone()));
                         }
                         Some(DatagramEvent::NewConnection(incoming)) => {
-                            events.push(Arrival::Connection(incoming));
+                            arrivals.push(Arrival::Connection(incoming));
                         }
                         Some(DatagramEvent::ConnectionEvent(handle, event)) => {
-                            events.push(Arrival::Event(handle, event));
+                            arrivals.push(Arrival::Event(handle, event));
                         }
                         None => {}
                     }
                 }
             });
             self.is_readable = received;
-            events.into_iter().try_for_each(|arrival| self.arrived(arrival))?;
+            arrivals.drain(..).try_for_each(|arrival| self.arrived(arrival))?;
+            self.arrivals = arrivals;
         }
         Ok(())
     }
@@ -210,7 +213,7 @@ impl<'a> Endpoint<'a> {
 
     fn accept(&mut self, incoming: Incoming) -> io::Result<()> {
         let mut bytes = Vec::new();
-        if self.is_draining || self.count >= MOST_CONNECTIONS {
+        if self.is_draining || self.count >= self.most_connections {
             let transmit = self.quic.refuse(incoming, &mut bytes);
             return self.send(transmit, bytes);
         }

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
+use counters::SendCounters;
 use cpus::CpuList;
 use http3::{ErrorCode, Fields, Message, MessagePart, ResponseHead, Side, frame, qpack};
 use quinn_proto::crypto::rustls::QuicClientConfig;
@@ -96,15 +97,14 @@ impl Drop for Serving {
     }
 }
 
-/// Waits until a file of counters says that no connection is open, and that so many were.
-pub fn await_settled(counters: &Path, connections: u64) {
+/// Waits until a file of counters says that no connection is open, and that so many were; what it says then.
+pub fn await_settled(counters: &Path, connections: u64) -> SendCounters {
     let begin = Instant::now();
     loop {
-        let counted = counters::SendCounters::settled(counters);
-        if counted.is_ok_and(|counted| {
-            counted.connections.get(&SendMode::User).copied().unwrap_or(0) >= connections
-        }) {
-            return;
+        let (is_settled, counted) = SendCounters::read(counters).unwrap();
+        let past = counted.connections.get(&SendMode::User).copied().unwrap_or(0);
+        if is_settled && past >= connections {
+            return counted;
         }
         assert!(begin.elapsed() < LIMIT, "a connection stays open");
         std::thread::sleep(Duration::from_millis(5));
@@ -112,7 +112,7 @@ pub fn await_settled(counters: &Path, connections: u64) {
 }
 
 pub struct Client {
-    pub socket: UdpSocket,
+    pub socket: Arc<UdpSocket>,
     endpoint: Endpoint,
     handle: ConnectionHandle,
     pub quic: Connection,
@@ -139,6 +139,12 @@ impl Client {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         socket.connect(server).unwrap();
         socket.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
+        Self::begin_on(Arc::new(socket), max_udp_payload)
+    }
+
+    /// The same on a socket that several share, of which none receives then.
+    pub fn begin_on(socket: Arc<UdpSocket>, max_udp_payload: u16) -> Self {
+        let server = socket.peer_addr().unwrap();
         let mut tls =
             rustls::ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
                 .with_protocol_versions(&[&rustls::version::TLS13])

@@ -2,6 +2,7 @@
 
 mod client;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http3::ErrorCode::*;
@@ -25,8 +26,7 @@ fn objects_have_their_bytes_and_datagrams_the_size_that_a_client_takes() {
             assert!(objects::matches(0, &response.body));
             assert_eq!(client.largest, largest);
         }
-        await_settled(&counters, 3);
-        let sent = counters::SendCounters::settled(&counters).unwrap().write;
+        let sent = await_settled(&counters, 3).write;
         let of_a_call = sent.bytes / sent.calls;
         assert!(if gso { of_a_call > 2 * 1_452 } else { of_a_call <= 1_452 }, "{sent:?}");
     }
@@ -56,8 +56,7 @@ fn a_forged_datagram_does_not_change_how_the_others_are_sent() {
     let mut client = Client::connect(server.address);
     assert_eq!(client.get("/bytes/3MiB").status, 200);
     drop(client);
-    await_settled(&counters, 1);
-    let sent = counters::SendCounters::settled(&counters).unwrap().write;
+    let sent = await_settled(&counters, 1).write;
     assert!(sent.bytes / sent.calls > 2 * 1_452, "{sent:?}");
 }
 
@@ -269,9 +268,11 @@ fn datagrams_that_begin_no_connection_are_ignored() {
     let count = silent.recv(&mut space).unwrap();
     assert_eq!(space[1..5], [0; 4], "{:?}", &space[..count]);
     silent.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
-    await_settled(&counters, 0);
+    // Those before it were taken, and no connection is open.
+    assert!(counters::SendCounters::read(&counters).unwrap().0);
     let mut client = Client::connect(server.address);
     assert_eq!(client.get("/bytes/1KiB").status, 200);
+    assert!(!counters::SendCounters::read(&counters).unwrap().0);
 }
 
 #[test]
@@ -298,6 +299,40 @@ fn connections_whose_client_has_gone_are_freed() {
     idle.until(|client| client.lost.is_some());
     assert_eq!(idle.lost, Some(ConnectionError::TimedOut));
     await_settled(&counters, 2);
+}
+
+/// The limit is the process's, and each test has a process of its own.
+#[test]
+fn there_are_as_many_connections_as_a_process_may_have_descriptors() {
+    const MOST: u64 = 40;
+    let limit = rustix::process::Rlimit { current: Some(MOST), maximum: Some(MOST) };
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, limit).unwrap();
+    let server = Serving::new(Settings { timeout: Duration::from_millis(300), ..settings() });
+    let first = Client::begin(server.address, 1_452);
+    let mut open = Vec::new();
+    for _ in 0..MOST {
+        let mut client = Client::begin_on(Arc::clone(&first.socket), 1_452);
+        let initial = client.datagram().unwrap();
+        client.socket.send(&initial).unwrap();
+        open.push(client);
+    }
+    let mut refused = Client::begin(server.address, 1_452);
+    refused.until(|client| client.lost.is_some());
+    let Some(ConnectionError::ConnectionClosed(close)) = &refused.lost else {
+        panic!("{:?}", refused.lost)
+    };
+    assert_eq!(close.error_code, quinn_proto::TransportErrorCode::CONNECTION_REFUSED);
+    // They end because nothing follows, and others get their places.
+    let begin = std::time::Instant::now();
+    loop {
+        let mut client = Client::begin(server.address, 1_452);
+        client.until(|client| client.lost.is_some() || !client.quic.is_handshaking());
+        if client.lost.is_none() {
+            return assert_eq!(client.get("/bytes/1KiB").status, 200);
+        }
+        assert!(begin.elapsed() < LIMIT);
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]
@@ -332,8 +367,7 @@ fn requests_and_connections_are_counted() {
     }
     client.quic.close(std::time::Instant::now(), 0u32.into(), Default::default());
     client.until(|client| client.quic.is_drained());
-    await_settled(&counters, 1);
-    let counted = counters::SendCounters::settled(&counters).unwrap();
+    let counted = await_settled(&counters, 1);
     assert_eq!(counted.tls_requests, 3);
     assert!(counted.write.bytes > 300 << 10, "{counted:?}");
 }

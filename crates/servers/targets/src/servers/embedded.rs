@@ -156,6 +156,9 @@ fn arguments(context: &LaunchContext<'_>) -> Vec<OsString> {
         keys.extend(["provider", "offload"]);
     }
     keys.extend(["congestion", "send", "record-size", "records-per-write"]);
+    if target.quic {
+        keys.push("gso");
+    }
     if target.library_context != LibraryContext::default() {
         keys.push("library-context");
     }
@@ -168,9 +171,6 @@ fn arguments(context: &LaunchContext<'_>) -> Vec<OsString> {
             other => other.to_string(),
         };
         add(&format!("--{key}"), value.into());
-    }
-    if target.quic {
-        add("--gso", if target.gso { "on" } else { "off" }.into());
     }
     add("--counters", context.logs.join(COUNTERS).into());
     if target.quic {
@@ -236,6 +236,18 @@ mod tests {
                  --session-cache on --encrypt-then-mac off --send user --record-size 16KiB \
                  --records-per-write 16 --counters /l/counters"
         );
+    }
+
+    #[test]
+    fn quic_is_asked_for_with_or_without_gso() {
+        let of = |quic, gso| {
+            let target = Target { quic, gso, ..settings().target };
+            command(&Settings { target, ..settings() })
+        };
+        assert!(of(true, false).contains(" --gso off ") && of(true, false).ends_with(" --quic"));
+        assert!(of(true, true).contains(" --gso on ") && of(true, true).ends_with(" --quic"));
+        // The flag of GSO means nothing without the other one, which toll serve would say.
+        assert!(!of(false, true).contains("--gso") && !of(false, true).contains("--quic"));
     }
 
     #[test]
