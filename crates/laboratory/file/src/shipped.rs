@@ -33,6 +33,7 @@ shipped!(
     "stacks",
     "re-encryption",
     "http2",
+    "http3",
     "post-quantum",
     "ktls",
     "offload",

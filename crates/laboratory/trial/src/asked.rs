@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use cpus::CpuList;
 use load::{
-    Arrival, Client, Close, Count, Http, Job, KeyExchangeMode, OneIn, Operation, Pace, Receive,
+    Arrival, Client, Close, Count, Job, KeyExchangeMode, OneIn, Operation, Pace, Receive,
     Wakeups,
 };
 use serde::{Deserialize, Serialize};
@@ -192,7 +192,8 @@ impl Asked {
             },
             connections: Some(job.plan.connections),
             http: plan.http.map(|http| http.to_string()),
-            streams: matches!(plan.http, Some(Http::V2 | Http::V3)).then(|| plan.streams() as u64),
+            streams: plan.has_streams().then(|| plan.streams() as u64),
+            max_udp_payload: plan.max_udp_payload.map(|most| most.get().into()),
             http2: Http2Settings::of(plan).filter(|_| plan.client == Client::Toll),
             ranks: job.plan.ranks,
             receive: has_requests.then(|| job.plan.receive()),

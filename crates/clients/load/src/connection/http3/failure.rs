@@ -2,11 +2,12 @@
 
 use http3::{Breach, ErrorCode};
 use quinn_proto::{ConnectionError, TransportErrorCode};
-use wire::handshake::alert;
+use units::Nanos;
+use wire::handshake::{QuicHandshake, alert};
 use wire::reception::HEAD_TOO_LONG;
 use wire::{ErrorKind, Failure};
 
-use super::{Http3, name_of};
+use super::streams::name_of;
 
 /// TLS's alerts are from this code on (RFC 9000, section 20.1).
 const CRYPTO: u64 = 0x100;
@@ -22,55 +23,58 @@ pub(super) fn of(breach: Breach) -> Failure {
     }
 }
 
-impl Http3 {
-    /// What a connection has ended by; `Ok` where a server may end one so that it keeps no longer.
-    pub(super) fn why_lost(&self, reason: ConnectionError) -> Result<(), Failure> {
-        let (kind, seen) = match reason {
-            ConnectionError::VersionMismatch => (
-                ErrorKind::QuicVersion,
-                "the server has no version of QUIC that toll has (1)".to_owned(),
-            ),
-            ConnectionError::TransportError(error) => {
-                // TLS is where this side finds most.
-                match self.known().and_then(|known| known.failure) {
-                    Some(failure) => return Err(failure),
-                    None => (ErrorKind::Quic, error.to_string()),
-                }
+/// What a connection has ended by; `Ok` where a server may end one so that it keeps no longer. `known`: of its
+/// handshake.
+pub(super) fn why_lost(
+    reason: ConnectionError,
+    known: Option<QuicHandshake>,
+) -> Result<(), Failure> {
+    let (kind, seen) = match reason {
+        ConnectionError::VersionMismatch => (
+            ErrorKind::QuicVersion,
+            "the server has no version of QUIC that toll has (1)".to_owned(),
+        ),
+        ConnectionError::TransportError(error) => {
+            // TLS is where this side finds most.
+            match known.and_then(|known| known.failure) {
+                Some(failure) => return Err(failure),
+                None => (ErrorKind::Quic, error.to_string()),
             }
-            ConnectionError::ConnectionClosed(close) => {
-                return closed(close.error_code, &close.reason);
+        }
+        ConnectionError::ConnectionClosed(close) => {
+            return closed(close.error_code, &close.reason);
+        }
+        ConnectionError::ApplicationClosed(close) => match close.error_code.into_inner() {
+            code if ErrorCode::of(code) == Some(ErrorCode::NoError) => return Ok(()),
+            code => {
+                let reason = String::from_utf8_lossy(&close.reason);
+                let seen = format!("closed by the server with {}: {reason}", name_of(code));
+                (ErrorKind::Http3, seen.trim_end_matches(": ").to_owned())
             }
-            ConnectionError::ApplicationClosed(close) => match close.error_code.into_inner() {
-                code if ErrorCode::of(code) == Some(ErrorCode::NoError) => return Ok(()),
-                code => {
-                    let reason = String::from_utf8_lossy(&close.reason);
-                    let seen = format!("closed by the server with {}: {reason}", name_of(code));
-                    (ErrorKind::Http3, seen.trim_end_matches(": ").to_owned())
-                }
-            },
-            ConnectionError::Reset => (ErrorKind::Reset, "a stateless reset".to_owned()),
-            // The server's idle timeout: this side has none.
-            ConnectionError::TimedOut => return Ok(()),
-            ConnectionError::LocallyClosed | ConnectionError::CidsExhausted => {
-                (ErrorKind::Quic, reason.to_string())
-            }
-        };
-        Err(Failure::new(kind, seen))
-    }
+        },
+        ConnectionError::Reset => (ErrorKind::Reset, "a stateless reset".to_owned()),
+        // The server's idle timeout: this side has none.
+        ConnectionError::TimedOut => return Ok(()),
+        ConnectionError::LocallyClosed | ConnectionError::CidsExhausted => {
+            (ErrorKind::Quic, reason.to_string())
+        }
+    };
+    Err(Failure::new(kind, seen))
+}
 
-    /// Why nothing came of the first packets within the time limit.
-    pub(in crate::connection) fn why_unopened(&self, limit: units::Nanos) -> Failure {
-        let seen = match self.strays {
-            0 if self.streams.counts.datagrams_received == 0 => format!(
-                "no answer over UDP for {limit}: does a firewall drop UDP, or does nothing listen there?"
-            ),
-            0 => format!("the handshake made no progress for {limit}"),
-            strays => {
-                format!("{strays} datagrams came in {limit}, none of them QUIC of this connection")
-            }
-        };
-        Failure::new(ErrorKind::ConnectTimeout, seen)
-    }
+/// Why nothing came of the first packets within the time limit: how many datagrams came, and how many of these were of
+/// something else.
+pub(super) fn why_unopened(limit: Nanos, came: u64, strays: u64) -> Failure {
+    let seen = match strays {
+        0 if came == 0 => format!(
+            "no answer over UDP for {limit}: does a firewall drop UDP, or does nothing listen there?"
+        ),
+        0 => format!("the handshake made no progress for {limit}"),
+        strays => {
+            format!("{strays} datagrams came in {limit}, none of them QUIC of this connection")
+        }
+    };
+    Failure::new(ErrorKind::ConnectTimeout, seen)
 }
 
 /// The server's transport has ended the connection.

@@ -12,10 +12,11 @@ use quinn_proto::{
     ConnectionHandle, DatagramEvent, Dir, Event, ReadError, StreamEvent, StreamId, VarInt,
     WriteError,
 };
+use units::Nanos;
 use wire::Failure;
 use wire::handshake::QuicHandshake;
 
-use self::streams::{Exchange, Streams, name_of};
+use self::streams::{Exchange, Streams};
 use crate::context::Context;
 use crate::ended::Ended;
 use crate::quic::{Quic, ResponseHeads};
@@ -109,6 +110,11 @@ impl Http3 {
     /// What is known of the handshake.
     pub(super) fn known(&self) -> Option<QuicHandshake> {
         self.quic.crypto_session().handshake_data()?.downcast().ok().map(|known| *known)
+    }
+
+    /// Why nothing came of the first packets within the time limit.
+    pub(super) fn why_unopened(&self, limit: Nanos) -> Failure {
+        failure::why_unopened(limit, self.streams.counts.datagrams_received, self.strays)
     }
 
     /// When QUIC wants to be woken.
@@ -247,7 +253,7 @@ impl Http3 {
                 }
                 Event::Stream(event) => self.stream(context, event),
                 Event::ConnectionLost { reason } => {
-                    self.end = Some(self.why_lost(reason));
+                    self.end = Some(failure::why_lost(reason, self.known()));
                     Ok(())
                 }
                 Event::HandshakeDataReady | Event::DatagramReceived | Event::DatagramsUnblocked => {
