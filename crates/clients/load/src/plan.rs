@@ -141,22 +141,25 @@ pub struct Plan {
     #[arg(short, long, value_name = "N", default_value_t = 64, help_heading = LOAD)]
     pub connections: usize,
 
-    /// The version of HTTP: 1.1 or 2
+    /// The version of HTTP: 1.1, 2 or 3
     ///
-    /// 2 is agreed on in the handshake (ALPN), and spoken at once over plain HTTP (prior knowledge). All
-    /// records are decrypted then [default: 1.1].
+    /// 2 is agreed on in the handshake (ALPN), and spoken at once over plain HTTP (prior knowledge). 3 is spoken over
+    /// QUIC, at the UDP port of the URL. Over 2 with several streams, and over 3, all is decrypted [default: 1.1].
     // In studies: Written `"2"`. [default: `1.1`]
     #[arg(long, value_name = "VERSION", hide_possible_values = true, hide_short_help = true, help_heading = LOAD)]
     pub http: Option<Http>,
 
-    /// How many operations each connection carries at once, over HTTP/2
+    /// How many operations each connection carries at once, over HTTP/2 and HTTP/3
     ///
     /// Each is a stream, so that connections x streams are open at once [default: 1].
     #[arg(long, value_name = "N", hide_short_help = true, help_heading = LOAD)]
     pub streams: Option<NonZeroU32>,
 
-    /// The longest datagrams of HTTP/3, in bytes without UDP's header, 1200 to 65527: the client sends no longer ones,
-    /// and asks the server not to [default: 1452, what Ethernet carries].
+    /// The longest datagrams of HTTP/3, in bytes: 1200 to 65527
+    ///
+    /// UDP's header is not in it. The client sends no longer ones, and asks the server not to
+    /// (max_udp_payload_size) [default: 1452, what Ethernet carries].
+    // In studies: A longer one that comes is a mismatch.
     #[arg(long, value_name = "BYTES", hide_short_help = true, help_heading = LOAD)]
     pub max_udp_payload: Option<NonZeroU16>,
 

@@ -4,8 +4,7 @@ use std::num::NonZeroU32;
 
 use cpus::CpuList;
 use load::{
-    Arrival, Client, Close, Count, Job, KeyExchangeMode, OneIn, Operation, Pace, Receive,
-    Wakeups,
+    Arrival, Client, Close, Count, Job, KeyExchangeMode, OneIn, Operation, Pace, Receive, Wakeups,
 };
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -192,7 +191,7 @@ impl Asked {
             },
             connections: Some(job.plan.connections),
             http: plan.http.map(|http| http.to_string()),
-            streams: plan.has_streams().then(|| plan.streams() as u64),
+            streams: (plan.has_streams() && has_requests).then(|| plan.streams() as u64),
             max_udp_payload: plan.max_udp_payload.map(|most| most.get().into()),
             http2: Http2Settings::of(plan).filter(|_| plan.client == Client::Toll),
             ranks: job.plan.ranks,

@@ -291,8 +291,10 @@ impl Trial {
             littles_law.and_then(|law| Warning::littles_law(law, nouns, self.job.ends_by_itself())),
         );
         let latency = LatencyNs::from(&outcome.latencies);
-        warnings.extend(Warning::delayed_acknowledgements(latency.first_byte_p50, latency.p50));
         let quic = receipt.obtained.quic.as_ref();
+        if quic.is_none() {
+            warnings.extend(Warning::delayed_acknowledgements(latency.first_byte_p50, latency.p50));
+        }
         warnings
             .extend(quic.and_then(|quic| Warning::datagrams_lost(quic, self.is_over_loopback())));
         warnings.extend(Warning::mixed(&receipt.obtained));

@@ -99,8 +99,9 @@ const VALUES: &[(&str, &[&str])] = &[
     ("load.client-certificate", &["\"/etc/ssl/client.pem\""]),
     ("load.client-key", &["\"/etc/ssl/client.key\""]),
     ("load.insecure", &["false"]),
-    ("load.http", &["\"1.1\"", "\"2\""]),
+    ("load.http", &["\"1.1\"", "\"2\"", "\"3\""]),
     ("load.streams", &["1", "32"]),
+    ("load.max-udp-payload", &["1200", "1452"]),
 ];
 
 /// `KEY = VALUE` lines of some of the keys.

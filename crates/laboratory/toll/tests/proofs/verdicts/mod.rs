@@ -17,3 +17,4 @@ mod network;
 mod receipts;
 mod secure;
 mod stub;
+mod udp_buffers;
