@@ -132,7 +132,10 @@ fn of_trials(cell: &Cell, planned: usize, lines: &[&TrialLine]) -> MeasuredRow {
         |trial: &&TrialLine| trial.line.receipt.asked.wakeups.map(|wakeups| wakeups.to_string());
     let counted_by = |trial: &&TrialLine| Some(trial.line.counted.as_ref()?.source.clone());
     let congestion = |trial: &&TrialLine| {
-        trial.line.receipt.obtained.server_congestion.keys().cloned().collect::<Vec<_>>()
+        let obtained = &trial.line.receipt.obtained;
+        // Over QUIC it is the program's own and cannot be seen, so that there is nothing to compare.
+        let controls = obtained.server_congestion.keys().filter(|_| obtained.quic.is_none());
+        controls.cloned().collect::<Vec<_>>()
     };
     let is_served = |trial: &&TrialLine| {
         let served = trial.line.evidence().and_then(|evidence| evidence.offered_served);

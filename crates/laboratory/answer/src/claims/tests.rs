@@ -229,6 +229,25 @@ fn congestion_controls_that_were_asked_for_are_divided_everywhere() {
     assert_eq!(of_controls([Some("cubic"), Some("bbr")]), [true; 3]);
 }
 
+/// What a server's own QUIC does is not visible, and no reason to leave it uncompared with TCP.
+#[test]
+fn a_congestion_control_over_quic_is_not_known() {
+    let of_quic = |quic: bool| {
+        let mut scene = scene(2.2, vec![]).answer(Metric::Goodput, "load.suite", CBC);
+        for (place, control) in ["cubic", "not visible"].into_iter().enumerate() {
+            for round in 0..7 {
+                let obtained = &mut scene.trial(place, round).receipt.obtained;
+                obtained.server_congestion = [(control.to_owned(), 64)].into();
+                obtained.quic = (quic && place == 1).then(Default::default);
+            }
+        }
+        let published = published(PublishedUnit::Ratio, 2.0, 2.4);
+        scene.study.claims = vec![claim(published, Metric::Goodput, Some(CBC))];
+        are_divided(&scene)
+    };
+    assert_eq!((of_quic(true), of_quic(false)), ([true; 3], [false; 3]));
+}
+
 fn summary(scene: &Scene) -> Summary {
     let analysis = scene.analysis();
     let side = ComparedRun {
