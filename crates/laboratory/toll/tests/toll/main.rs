@@ -16,6 +16,7 @@ mod every_server;
 mod full_disk;
 mod help;
 mod http2;
+mod http3;
 mod included;
 mod install;
 mod libraries;
