@@ -335,8 +335,9 @@ fn compare_multiplexed(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch
         let obtained = format!("HTTP/{} on {spoke} of {of} connections", used.version);
         mismatch.push(Mismatch::new("http", used.version.to_string(), obtained));
     }
-    // Other loads, and those that have just begun, need not have all streams open at any time.
+    // Other loads, and those that have just begun, need not have all streams open at any time; handshakes open none.
     let is_full = plan.arrival == Arrival::CLOSED
+        && plan.operation != Operation::Handshakes
         && job.operations.is_none()
         && outcome.completed >= plan.most_open() as u64;
     let (streams, most) = (plan.streams() as u64, used.most);
