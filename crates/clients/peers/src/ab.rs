@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use load::{ErrorKind, Job, Operation};
+use load::{ErrorKind, Http, Job, Operation};
 use tls::Version;
 use units::Nanos;
 
@@ -108,7 +108,7 @@ pub(crate) fn read(text: &str) -> Result<Report, String> {
             (ErrorKind::EarlyClose, likely - completed, "ab: `complete` without its bytes"),
         ]),
         body,
-        is_http2: false,
+        http: Http::V1,
         negotiated: field(text, "SSL/TLS Protocol:").and_then(|value| {
             let mut parts = value.split(',');
             let key = field(text, "Server Temp Key:").unwrap_or_default();

@@ -5,7 +5,7 @@ use tls::{OrPlain, Version};
 use units::Nanos;
 
 use crate::program::{Program, arguments};
-use crate::{Peer, PeerError, PeerLoad, refusal, wrk};
+use crate::{Peer, PeerError, PeerLoad, h2load, refusal, wrk};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offer {
@@ -48,6 +48,13 @@ impl Client {
     pub fn prepare(peer: Peer, job: &Job, offer: Offer) -> Result<Self, PeerError> {
         let duration = able(peer, job, offer)?;
         let program = Program::find(peer, &job.plan.cpus)?;
+        if peer == Peer::H2load && job.plan.is_http3() && !h2load::has_http3(&program.path) {
+            return Err(PeerError::Refused(format!(
+                "{} at {} was built without HTTP/3; use one that was built with it, or --client shb",
+                program.name,
+                program.path.display()
+            )));
+        }
         Ok(Self { program, job: job.clone(), offer, duration })
     }
 

@@ -1,8 +1,10 @@
-//! h2load of nghttp2, speaking HTTP/1.1 or HTTP/2: its command line and its report.
+//! h2load of nghttp2, speaking HTTP/1.1, HTTP/2 or HTTP/3: its command line and its report.
 
 use std::ffi::OsString;
+use std::path::Path;
 
-use load::{ErrorKind, Job};
+use load::{ErrorKind, Http, Job};
+use memchr::memmem;
 use tls::Version;
 use units::Nanos;
 
@@ -14,12 +16,11 @@ use crate::report::{Report, count_before, failures, field, negotiated};
 /// None: where h2load has no option for a TLS setting, its report shows what was negotiated.
 pub(crate) fn arguments(job: &Job, duration: Nanos) -> Result<Vec<OsString>, PeerError> {
     // The name of ALPN's list before 1.58, which later versions know too.
-    let mut arguments = match job.plan.is_http2() {
-        true => vec![
-            "--npn-list=h2".to_owned(),
-            format!("--max-concurrent-streams={}", job.plan.streams()),
-        ],
-        false => vec!["--h1".to_owned()],
+    let streams = || format!("--max-concurrent-streams={}", job.plan.streams());
+    let mut arguments = match job.plan.http {
+        Some(Http::V2) => vec!["--npn-list=h2".to_owned(), streams()],
+        Some(Http::V3) => vec!["--npn-list=h3".to_owned(), streams()],
+        Some(Http::V1) | None => vec!["--h1".to_owned()],
     };
     arguments.extend([
         format!("--threads={}", job.plan.cpus.len()),
@@ -43,6 +44,12 @@ pub(crate) fn arguments(job: &Job, duration: Nanos) -> Result<Vec<OsString>, Pee
     }
     arguments.push(job.url.to_string());
     Ok(arguments.into_iter().map(OsString::from).collect())
+}
+
+/// Whether the program at this path was built with HTTP/3: then it is linked with the library ngtcp2, which it names.
+/// Others have its options, and fail at every request.
+pub(crate) fn has_http3(program: &Path) -> bool {
+    std::fs::read(program).is_ok_and(|bytes| memmem::find(&bytes, b"ngtcp2").is_some())
 }
 
 pub(crate) fn read(text: &str) -> Result<Report, String> {
@@ -72,7 +79,11 @@ pub(crate) fn read(text: &str) -> Result<Report, String> {
         ]),
         body: body(line("traffic:")?)?,
         // Without TLS it prints h2c.
-        is_http2: field(text, "Application protocol:").is_some_and(|of| of.starts_with("h2")),
+        http: match field(text, "Application protocol:") {
+            Some("h3") => Http::V3,
+            Some(of) if of.starts_with("h2") => Http::V2,
+            _ => Http::V1,
+        },
         negotiated: field(text, "TLS Protocol:").and_then(|version| {
             let key = field(text, "Server Temp Key:").unwrap_or_default();
             negotiated(version, field(text, "Cipher:")?, key)

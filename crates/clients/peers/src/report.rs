@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use load::{ErrorKind, Negotiated};
+use load::{ErrorKind, Http, Negotiated};
 use tls::{Group, Suite, Version};
 use units::Nanos;
 
@@ -17,8 +17,8 @@ pub(crate) struct Report {
     pub(crate) failures: Vec<(ErrorKind, u64, String)>,
     /// Bytes of bodies that arrived.
     pub(crate) body: u64,
-    /// Whether it reports that it spoke HTTP/2.
-    pub(crate) is_http2: bool,
+    /// What it reports to have spoken.
+    pub(crate) http: Http,
     /// What one of its connections negotiated, where it reports that.
     pub(crate) negotiated: Option<Negotiated>,
 }

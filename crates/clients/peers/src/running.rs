@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use load::{ByteCounts, Job, Load, Outcome, PeerClient, Progress};
+use load::{ByteCounts, Http, Job, Load, Outcome, PeerClient, Progress};
 use rustix::process::{Pid, Signal, kill_process};
 use targets::{Captured, GuardedProcess};
 use units::Nanos;
@@ -178,8 +178,10 @@ impl Load for PeerLoad {
                 outcome.window = report.duration.unwrap_or_else(|| elapsed(self.spawned));
                 outcome.completed = report.completed;
                 outcome.bytes = ByteCounts { body: report.body, unproven: 0, opened: report.body };
-                outcome.http2.connections = u64::from(report.is_http2);
-                outcome.http2.by_alpn = u64::from(report.is_http2 && report.negotiated.is_some());
+                let is_http2 = report.http == Http::V2;
+                outcome.http2.connections = u64::from(is_http2);
+                outcome.http2.by_alpn = u64::from(is_http2 && report.negotiated.is_some());
+                outcome.quic.connections = u64::from(report.http == Http::V3);
                 outcome.negotiated = report.negotiated.map(|kind| (kind, 1)).into_iter().collect();
                 for (kind, count, words) in report.failures {
                     outcome.failures.add_all(kind, count, &words);

@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 
-use load::Job;
+use load::{Http, Job};
 use tls::Version;
 use units::Nanos;
 
@@ -55,7 +55,7 @@ pub(crate) fn read(text: &str) -> Result<Report, String> {
         not_ended: None,
         failures: Vec::new(),
         body: 0,
-        is_http2: false,
+        http: Http::V1,
         negotiated: None,
     })
 }

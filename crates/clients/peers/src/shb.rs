@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 
-use load::{ErrorKind, Job, Operation};
+use load::{ErrorKind, Http, Job, Operation};
 use serde::Deserialize;
 use units::Nanos;
 
@@ -45,8 +45,13 @@ pub(crate) fn arguments(job: &Job, duration: Nanos) -> Result<Vec<OsString>, Pee
         format!("--duration={}", milliseconds(duration)),
         format!("--timeout={}", milliseconds(plan.timeout)),
     ];
-    if plan.is_http2() {
-        arguments.extend(["--http2".to_owned(), format!("--parallel={}", plan.streams())]);
+    let version = match plan.http {
+        Some(Http::V2) => Some("--http2"),
+        Some(Http::V3) => Some("--http3"),
+        Some(Http::V1) | None => None,
+    };
+    if let Some(version) = version {
+        arguments.extend([version.to_owned(), format!("--parallel={}", plan.streams())]);
     }
     if plan.operation == Operation::OneRequestPerConnection {
         arguments.push("--disable-keepalive".to_owned());
@@ -80,7 +85,11 @@ pub(crate) fn read(text: &str, job: &Job) -> Result<Report, String> {
             (ErrorKind::Status, wrong, "shb: a status other than 2xx"),
         ]),
         body: wrk::body(bytes_received, completed, job),
-        is_http2: protocol == "HTTP/2",
+        http: match &*protocol {
+            "HTTP/2" => Http::V2,
+            "HTTP/3" => Http::V3,
+            _ => Http::V1,
+        },
         negotiated: None,
     })
 }

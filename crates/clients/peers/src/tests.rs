@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::ValueEnum;
 use cpus::CpuList;
 use load::{
-    Arrival, Close, ErrorKind, Files, Job, KeyExchangeMode, Operation, Pace, Plan, Storage,
+    Arrival, Close, ErrorKind, Files, Http, Job, KeyExchangeMode, Operation, Pace, Plan, Storage,
 };
 use proptest::prelude::*;
 use tls::{Group, OrPlain, Suite, Version};
@@ -82,7 +82,7 @@ fn each_program_gets_the_plan_as_its_own_options() {
          --connect-to=127.0.0.1:8443 --tls13-ciphers=TLS_AES_128_GCM_SHA256 --groups=P-256 \
          https://127.0.0.1:8443/bytes/1KiB"
     );
-    (job.plan.http, job.plan.streams) = (Some(load::Http::V2), NonZeroU32::new(32));
+    (job.plan.http, job.plan.streams) = (Some(Http::V2), NonZeroU32::new(32));
     assert!(
         arguments(Peer::H2load, &job)
             .unwrap()
@@ -92,6 +92,11 @@ fn each_program_gets_the_plan_as_its_own_options() {
     job.plan.header = vec!["X-Tenant: 7".parse().unwrap()];
     let options = arguments(Peer::Shb, &job).unwrap();
     assert!(options.contains(" --http2 --parallel=32 --header=X-Tenant: 7 https://"), "{options}");
+    job.plan.http = Some(Http::V3);
+    let options = arguments(Peer::Shb, &job).unwrap();
+    assert!(options.contains(" --http3 --parallel=32 "), "{options}");
+    let options = arguments(Peer::H2load, &job).unwrap();
+    assert!(options.starts_with("--npn-list=h3 --max-concurrent-streams=32 --th"), "{options}");
     let mut job = self::job("/bytes/1KiB");
     job.plan.header = vec!["X-Tenant: 7".parse().unwrap()];
     for peer in [Peer::Wrk, Peer::Ab, Peer::H2load] {
@@ -224,10 +229,12 @@ fn shbs_answers_with_another_status_and_connections_that_failed_are_no_successes
     let job = job("/bytes/1KiB");
     let report = shb::read(fixture!("shb-ok"), &job).unwrap();
     assert_eq!((report.completed, report.duration), (54_321, Some(Nanos(1_001_703_194))));
-    assert_eq!((report.body, report.is_http2), ((54_321 + 8) * 1024, false));
+    assert_eq!((report.body, report.http), ((54_321 + 8) * 1024, Http::V1));
     assert_eq!(report.failures, []);
     let report = shb::read(fixture!("shb-http2"), &job).unwrap();
-    assert_eq!((report.completed, report.is_http2), (76_168, true));
+    assert_eq!((report.completed, report.http), (76_168, Http::V2));
+    let report = shb::read(fixture!("shb-http3"), &job).unwrap();
+    assert_eq!((report.completed, report.http), (193_871, Http::V3));
     let report = shb::read(fixture!("shb-status"), &job).unwrap();
     let wrong = vec![(ErrorKind::Status, 42_569)];
     assert_eq!((report.completed, counts(&report)), (0, wrong));

@@ -7,7 +7,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use load::{ErrorKind, Job, Operation};
+use load::{ErrorKind, Http, Job, Operation};
 use units::{Bytes, Nanos};
 
 use crate::refusal::{refuse_tls_options, whole_seconds};
@@ -75,7 +75,7 @@ pub(crate) fn read(text: &str, job: &Job) -> Result<Report, String> {
             (ErrorKind::Status, status, "wrk: a status of 400 or more"),
         ]),
         body: body(bytes, requests, job),
-        is_http2: false,
+        http: Http::V1,
         negotiated: None,
     })
 }
