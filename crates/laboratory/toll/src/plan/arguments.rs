@@ -64,7 +64,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LIST", default_value = "16KiB", help_heading = TRAFFIC)]
     pub(super) object: Mix,
 
-    /// The server: nginx, embedded, haproxy or apache
+    /// The server: nginx, embedded, haproxy, apache or caddy; with --http 3 embedded or caddy
     #[arg(long, value_name = "SERVER", default_value = "nginx", help_heading = TARGET)]
     pub(super) server: String,
 
@@ -84,7 +84,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "VERSION", default_value = "1.1", help_heading = TARGET)]
     pub(super) http: Http,
 
-    /// With --http 2: how many requests each connection carries at once [default: 1]
+    /// With --http 2 or 3: how many requests each connection carries at once [default: 1]
     #[arg(long, value_name = "N", help_heading = TARGET)]
     pub(super) streams: Option<NonZeroU32>,
 
@@ -149,7 +149,13 @@ impl Arguments {
             ));
         }
         if self.streams.is_some() && self.http == Http::V1 {
-            return Err(Failure::request("--streams needs --http 2"));
+            return Err(Failure::request("--streams needs --http 2 or --http 3"));
+        }
+        if self.http == Http::V3 && self.open_connections.is_some() {
+            return Err(Failure::request(
+                "--open-connections: what a connection of HTTP/3 takes is not known, because the server's kernel has \
+                 one socket for all of them; leave it out",
+            ));
         }
         Ok(())
     }

@@ -72,10 +72,16 @@ impl Cells {
     pub(super) fn new(arguments: &Arguments, wanted: &PlannedTraffic) -> Result<Self, Failure> {
         let Arguments { server, certificate_key: key, suite, group, http, streams, .. } = arguments;
         let is_resumed = wanted.resumed.get() > 0;
+        // QUIC is rustls' in the embedded server.
+        let quic = match (http, server.as_str()) {
+            (Http::V3, "embedded") => "quic = true\nlibrary = \"rustls-ring\"\n",
+            (Http::V3, _) => "quic = true\n",
+            (Http::V1 | Http::V2, _) => "",
+        };
         let common = format!(
             "schema = 1\nquestion = \"How many cores does this traffic need?\"\nseed = 7\n\
              [target]\nif-missing = \"fail\"\nserver = \"{}\"\ncertificate-key = \"{key}\"\n\
-             tickets = {is_resumed}\nsession-cache = false\nencrypt-then-mac = false\n\
+             tickets = {is_resumed}\nsession-cache = false\nencrypt-then-mac = false\n{quic}\
              [load]\nsuite = \"{suite}\"\nencrypt-then-mac = false\n{}",
             server.escape_default(),
             group.map(|group| format!("group = \"{group}\"\n")).unwrap_or_default(),

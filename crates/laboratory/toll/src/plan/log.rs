@@ -86,13 +86,20 @@ fn shares(log: &LogUse, planned: Http) -> Option<String> {
     if shares.is_empty() {
         return None;
     }
-    let http2 = share(log.protocols.get(&Protocol::V2).copied().unwrap_or(0));
-    let advice = match planned {
-        Http::V1 if http2 > 0.5 => ". The plan is for HTTP/1.1: give --http 2 for most of them",
-        Http::V2 if http2 < 0.5 && !log.protocols.is_empty() => {
-            ". The plan is for HTTP/2: leave out --http 2 for most of them"
+    let of = |version| share(log.protocols.get(&version).copied().unwrap_or(0));
+    let shares_of = [(Http::V2, of(Protocol::V2)), (Http::V3, of(Protocol::V3))];
+    let most = shares_of.iter().find(|(_, share)| *share > 0.5).map(|(version, _)| *version);
+    let is_planned_half = shares_of.contains(&(planned, 0.5));
+    let advice = match most {
+        _ if log.protocols.is_empty() || most.unwrap_or(Http::V1) == planned || is_planned_half => {
+            String::new()
         }
-        _ => "",
+        Some(most) => {
+            format!(". The plan is for HTTP/{planned}: give --http {most} for most of them")
+        }
+        None => {
+            format!(". The plan is for HTTP/{planned}: leave out --http {planned} for most of them")
+        }
     };
     Some(format!("Of its requests: {}{advice}.", shares.join(", ")))
 }
@@ -180,7 +187,15 @@ mod tests {
         };
         let most = [of("HTTP/1.1", 1), of("HTTP/2.0", 3)].concat();
         let least = [of("HTTP/1.1", 3), of("HTTP/2.0", 1)].concat();
+        let newest = of("HTTP/3.0", 3);
         for (text, planned, about) in [
+            (&newest, Http::V3, "100% HTTP/3."),
+            (&newest, Http::V2, "100% HTTP/3. The plan is for HTTP/2: give --http 3"),
+            (
+                &least,
+                Http::V3,
+                "75% HTTP/1.1, 25% HTTP/2. The plan is for HTTP/3: leave out --http 3",
+            ),
             (&most, Http::V1, "25% HTTP/1.1, 75% HTTP/2. The plan is for HTTP/1.1: give --http 2"),
             (&most, Http::V2, "25% HTTP/1.1, 75% HTTP/2."),
             (&least, Http::V1, "75% HTTP/1.1, 25% HTTP/2."),

@@ -28,7 +28,11 @@ fn what_cannot_be_planned_is_refused_in_a_line() {
         (&[log], "TOML"),
         (&[log, "--busy", "50%"], "--busy"),
         (&["--access-log", "/nothing"], "/nothing"),
-        (&["--new-connections", "5/s", "--streams", "4"], "--http 2"),
+        (&["--new-connections", "5/s", "--streams", "4"], "--http 2 or --http 3"),
+        (
+            &["--new-connections", "5/s", "--http", "3", "--open-connections", "5"],
+            "has one socket for all of them",
+        ),
     ] {
         let output = toll().arg("plan").args(arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
