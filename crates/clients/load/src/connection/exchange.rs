@@ -110,6 +110,12 @@ impl<I> Exchange<I> {
         (self.window_body, self.window_body - self.window_dropped)
     }
 
+    /// The operation, which has not ended, and its body bytes of the window.
+    pub(super) fn under_way(self) -> (Begun, (u64, u64)) {
+        let bytes = self.window_bytes();
+        (self.begun, bytes)
+    }
+
     /// When its operation began.
     pub(crate) fn began(&self) -> u64 {
         self.begun.times.start

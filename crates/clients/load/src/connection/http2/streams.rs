@@ -108,12 +108,7 @@ impl Streams {
     /// All that are under way, with their body bytes of the window.
     pub(crate) fn take_all(&mut self) -> Vec<(Begun, (u64, u64))> {
         let places = self.places(|_| true);
-        let taken = places.into_iter().filter_map(|place| self.take(place));
-        let bytes = |exchange: Exchange| {
-            let bytes = exchange.window_bytes();
-            (exchange.begun, bytes)
-        };
-        taken.map(bytes).collect()
+        places.into_iter().filter_map(|place| Some(self.take(place)?.under_way())).collect()
     }
 
     /// The places of operations that have made no progress for too long, or take too long. From now on the

@@ -144,12 +144,7 @@ impl Streams {
     /// All that are under way, with their body bytes of the window.
     pub(in crate::connection) fn take_all(&mut self) -> Vec<(Begun, (u64, u64))> {
         let places = self.places(|_| true);
-        let taken = places.into_iter().filter_map(|place| self.take(place));
-        let bytes = |exchange: Exchange| {
-            let bytes = exchange.window_bytes();
-            (exchange.begun, bytes)
-        };
-        taken.map(bytes).collect()
+        places.into_iter().filter_map(|place| Some(self.take(place)?.under_way())).collect()
     }
 
     /// All operations under way fail with the connection in this way.
