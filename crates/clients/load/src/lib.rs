@@ -49,7 +49,6 @@ mod share;
 mod slots;
 mod socket;
 mod source;
-mod time_limits;
 mod udp;
 mod up;
 mod user_time;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use datagrams::Inbox;
 use http3::{Breach, ErrorCode, Fields, ResponseHead, frame, qpack};
 use quinn_proto::congestion::CubicConfig;
 use quinn_proto::{
@@ -15,11 +16,13 @@ use wire::handshake::QuicClient;
 use wire::{ErrorKind, Failure};
 
 use crate::requests::Requests;
-use crate::udp::Inbox;
 use crate::{Job, Plan};
 
 /// What a server may send before it is read: more than any response, so that the client never holds it up.
 const WINDOW: u32 = 1 << 30;
+
+/// How many receives one call gives.
+const RECEIVES: usize = 4;
 
 /// Streams of a server that carry no responses: it needs three, and may open some of other kinds.
 const UNIDIRECTIONAL_STREAMS: u32 = 16;
@@ -89,7 +92,7 @@ impl Quic {
         Self {
             endpoint: Endpoint::new(Arc::new(endpoint), None, false, None),
             clients: clients.iter().map(client).collect(),
-            inbox: Inbox::default(),
+            inbox: Inbox::new(RECEIVES),
             outbox: Vec::new(),
             heads: HashMap::new(),
             last: None,

@@ -8,6 +8,7 @@
 mod tests;
 
 use slab::Slab;
+use timers::Timers;
 use wire::Failure;
 
 use crate::connection::{Connection, Next, Spare};
@@ -16,7 +17,6 @@ use crate::ended::{Ended, Failed, Over};
 use crate::openings::Openings;
 use crate::recorder::Begun;
 use crate::session::User;
-use crate::time_limits::TimeLimits;
 use crate::window::Edge;
 use crate::{Operation, Plan};
 
@@ -34,7 +34,8 @@ pub(crate) struct Slots {
     pub(crate) ended: Vec<Option<u64>>,
     /// How many slots have left the load in its ramp down.
     left: usize,
-    limits: TimeLimits,
+    /// The time limits of connections, and the timers of those over QUIC.
+    limits: Timers<u64>,
     pub(crate) openings: Openings,
     /// What follows for slots, in order; the worker takes it.
     pub(crate) follow: Vec<(usize, After)>,
@@ -70,7 +71,7 @@ impl Slots {
             due: Vec::new(),
             ended: vec![None; slots],
             left: 0,
-            limits: TimeLimits::default(),
+            limits: Timers::default(),
             openings: Openings::default(),
             follow: Vec::new(),
         }
@@ -186,13 +187,13 @@ impl Slots {
 
     /// When the next time limits are due, or are to be looked at again.
     pub(crate) fn next_check(&self) -> Option<u64> {
-        self.limits.first()
+        self.limits.next()
     }
 
     /// Checks the time limits that are due.
     pub(crate) fn check_times(&mut self, context: &mut Context<'_>) {
         let now = context.recently();
-        while let Some(key) = self.limits.next(now) {
+        while let Some(key) = self.limits.pop(now) {
             let Some(connection) = self.connection(key) else { continue };
             let result = connection.check_time(context);
             self.conclude(context, key, result);
@@ -323,7 +324,9 @@ impl Slots {
         if is_due {
             self.due.push(key);
         }
-        self.limits.look_at(key, at);
+        if at < u64::MAX {
+            self.limits.set(key, at);
+        }
         if is_awaited {
             self.note_opened(key);
         }

@@ -368,7 +368,7 @@ fn compare_multiplexed(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch
     }
 }
 
-/// Whether datagrams were as short as was asked for; the server is told the limit in the handshake.
+/// Whether no datagram was longer than was asked for. The handshake tells the server how long they may be.
 fn compare_datagrams(outcome: &Outcome, asked: &Asked, mismatch: &mut Vec<Mismatch>) {
     let Some(most) = asked.max_udp_payload else { return };
     let quic = &outcome.quic;

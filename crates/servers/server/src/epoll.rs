@@ -41,7 +41,7 @@ impl Epoll {
         self.add(socket, token, EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP)
     }
 
-    /// Whether the readiness of a listener to send is told too.
+    /// From now on tells when a listener has room to send, or does not.
     pub(crate) fn watch_room(
         &self,
         socket: impl AsFd,

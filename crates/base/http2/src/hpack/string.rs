@@ -6,7 +6,7 @@ use super::{huffman, integer};
 /// The longest name or value. Servers take some 8 to 64 KiB for a whole head.
 const LONGEST: usize = 64 << 10;
 
-/// Takes a string whose length has a prefix of so many bits, and appends its text.
+/// Reads a string, and appends its text; its length is an integer with a prefix of `prefix` bits.
 ///
 /// # Errors
 /// It does not end, is not in the Huffman code that it claims, or has more than 64 KiB.

@@ -128,6 +128,7 @@ impl Connection {
 
     /// When its opening, or its operation, has taken too long in all; when either has made no progress for too
     /// long; and when something else is to be done about it.
+    #[inline(always)]
     fn limits(&mut self, context: &Context<'_>) -> [u64; 3] {
         const NEVER: u64 = u64::MAX;
         let (timeout, whole) = (context.plan.timeout.0, context.plan.operation_timeout().0);
@@ -141,11 +142,11 @@ impl Connection {
             }
             Phase::Open(Codec::Http2(http2)) => [NEVER, NEVER, http2.streams.due],
             Phase::Open(Codec::Http3(http3)) => {
-                let wakes_at = context.quic.as_ref().map_or(NEVER, |quic| http3.wakes_at(quic));
+                let looks_at = context.quic.as_ref().map_or(NEVER, |quic| http3.looks_at(quic));
                 // What comes may be of anyone, so that it is no progress of the opening.
                 match http3.is_established() {
-                    true => [NEVER, NEVER, http3.streams.due.min(wakes_at)],
-                    false => [NEVER, self.started.saturating_add(timeout), wakes_at],
+                    true => [NEVER, NEVER, looks_at],
+                    false => [NEVER, self.started.saturating_add(timeout), looks_at],
                 }
             }
             Phase::Open(Codec::Http1(http1)) => match (&http1.asked, &http1.ending) {
@@ -165,6 +166,7 @@ impl Connection {
     }
 
     /// When its time limits are to be checked, if nothing happens before: after a check, later than that.
+    #[inline(always)]
     pub(crate) fn next_check(&mut self, context: &Context<'_>) -> u64 {
         let [whole, progress, other] = self.limits(context);
         whole.min(progress).min(other)

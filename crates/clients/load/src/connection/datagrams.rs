@@ -17,7 +17,6 @@ impl Connection {
             }
             received => received?,
         }
-        self.progress = context.recently();
         self.follow_datagrams(context)
     }
 

@@ -19,8 +19,6 @@ pub(crate) struct Exchange<I> {
     pub(crate) begun: Begun,
     /// The stream's number.
     pub(crate) id: I,
-    /// The protocol's name.
-    protocol: &'static str,
     /// When it was given to the session, and when its request was sent, if it was.
     pub(super) given: u64,
     pub(super) opened: Option<u64>,
@@ -56,7 +54,6 @@ impl<I> Exchange<I> {
     pub(crate) fn new(
         begun: Begun,
         id: I,
-        protocol: &'static str,
         expectation: Expectation,
         answers: Answers,
         is_compared: bool,
@@ -64,7 +61,6 @@ impl<I> Exchange<I> {
         Self {
             begun,
             id,
-            protocol,
             given: 0,
             opened: None,
             progress: 0,
@@ -89,8 +85,8 @@ impl<I> Exchange<I> {
     }
 
     /// It is given to its connection, with a body of this length.
-    pub(super) fn given(self, body: usize, now: u64) -> Self {
-        Self { body_left: body, given: now, progress: now, ..self }
+    pub(super) fn given(&mut self, body: usize, now: u64) {
+        (self.body_left, self.given, self.progress) = (body, now, now);
     }
 
     /// It has ended at this place.
@@ -174,18 +170,23 @@ impl<I> Exchange<I> {
 
     fn other_status(&self) -> Failure {
         let status = self.status.unwrap_or(0);
-        Failure::new(ErrorKind::Status, format!("{status} over {}", self.protocol))
+        Failure::new(ErrorKind::Status, status.to_string())
     }
 
-    /// Takes a head or trailers, of so many bytes of names and values, unless they are too long.
+    /// Takes a head or trailers, unless they are too long; `length` is that of all names and values.
     pub(super) fn take_head<'f>(
         &mut self,
         known: ResponseHead,
         length: usize,
-        fields: impl Iterator<Item = (&'f [u8], &'f [u8])> + Clone,
+        fields: impl Iterator<Item = (&'f [u8], &'f [u8])>,
     ) {
         self.head += length;
-        let too_long = match fields.clone().count() - usize::from(known.status.is_some()) {
+        let (mut count, mut failure) = (0, None);
+        for (name, value) in fields {
+            count += 1;
+            failure = failure.or_else(|| grpc_failure(name, value));
+        }
+        let too_long = match count - usize::from(known.status.is_some()) {
             _ if self.head > LONGEST_HEAD => HEAD_TOO_LONG,
             count if count > MOST_FIELDS => TOO_MANY_FIELDS,
             _ => {
@@ -193,8 +194,6 @@ impl<I> Exchange<I> {
                 if known.status.is_some() {
                     (self.status, self.promised) = (known.status, known.content_length);
                 }
-                let mut fields = fields;
-                let failure = fields.find_map(|(name, value)| grpc_failure(name, value));
                 self.grpc = self.grpc.take().or(failure);
                 return;
             }

@@ -191,7 +191,6 @@ impl Connection {
     ) -> Result<Next, Failure> {
         begun.tries.given(context.succeeded);
         let start = context.recently();
-        self.given += u32::from(context.plan.has_streams());
         match &mut self.phase {
             Phase::Open(Codec::Http1(http1)) => {
                 http1.asked = Some(begun);
@@ -201,14 +200,18 @@ impl Connection {
                 }
             }
             Phase::Open(Codec::Http2(http2)) => {
+                self.given += 1;
                 http2.ask(context, place, begun, self.name);
                 Ok(Next::Wait)
             }
             Phase::Open(Codec::Http3(http3)) => {
+                self.given += 1;
                 http3.ask(context, place, begun);
                 Ok(Next::Wait)
             }
             _ => {
+                // A request of HTTP/1.1 counts when it is sent.
+                self.given += u32::from(context.plan.is_http2());
                 self.waiting.push((place, begun));
                 Ok(Next::Wait)
             }
@@ -221,9 +224,6 @@ impl Connection {
         context: &mut Context<'_>,
         has_ended: bool,
     ) -> Result<Next, Failure> {
-        if let Phase::Open(Codec::Http3(_)) = &self.phase {
-            return self.receive_datagrams(context);
-        }
         self.readable = if has_ended { Readable::ToTheEnd } else { Readable::Unknown };
         if matches!(self.phase, Phase::Connecting) {
             self.socket.connected()?;
@@ -235,8 +235,10 @@ impl Connection {
                 other => return other,
             }
         }
-        if matches!(self.phase, Phase::Handshaking(_)) {
-            return self.handshake(context);
+        match self.phase {
+            Phase::Handshaking(_) => return self.handshake(context),
+            Phase::Open(Codec::Http3(_)) => return self.receive_datagrams(context),
+            _ => {}
         }
         if has_ended {
             self.end_too(context);
@@ -250,10 +252,6 @@ impl Connection {
     /// Sends what is due.
     #[inline(always)]
     pub(crate) fn send(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
-        if let Phase::Open(Codec::Http3(http3)) = &mut self.phase {
-            http3.send(&self.socket, context)?;
-            return Ok(Next::Wait);
-        }
         match self.flush_all(context, false) {
             Ok(()) => Ok(Next::Wait),
             Err(failure) => self.receive_last(context, failure),
@@ -312,8 +310,11 @@ impl Connection {
                 Moved::Blocked | Moved::End => break,
             }
         }
-        if let Phase::Open(Codec::Http2(http2)) = &mut self.phase {
-            http2.note_windows(self.unsent.is_empty());
+        match &mut self.phase {
+            Phase::Open(Codec::Http2(http2)) => http2.note_windows(self.unsent.is_empty()),
+            // It has a transport of its own.
+            Phase::Open(Codec::Http3(http3)) => http3.send(&self.socket, context)?,
+            _ => {}
         }
         Ok(())
     }
@@ -386,17 +387,19 @@ impl Connection {
     ) -> Result<Next, Failure> {
         context.received.take_back(&mut self.received);
         context.unsent.take_back(&mut self.unsent);
-        if let Phase::Open(Codec::Http3(http3)) = &mut self.phase {
-            http3.streams.ends(context);
-            return match result {
-                Ok(Next::Wait) if !self.takes_requests() => Ok(Next::Leave),
-                result => result,
-            };
-        }
-        let Phase::Open(Codec::Http2(http2)) = &mut self.phase else { return result };
-        let settled = http2.settle();
-        self.is_closed_by_server |= http2.streams.goaway.is_some();
-        http2.streams.ends(context);
+        let settled = match &mut self.phase {
+            Phase::Open(Codec::Http2(http2)) => {
+                let settled = http2.settle();
+                self.is_closed_by_server |= http2.streams.goaway.is_some();
+                http2.streams.ends(context);
+                settled
+            }
+            Phase::Open(Codec::Http3(http3)) => {
+                http3.streams.ends(context);
+                Ok(())
+            }
+            _ => return result,
+        };
         match result.and_then(|next| settled.map(|()| next)) {
             Ok(Next::Wait) if !self.takes_requests() => Ok(Next::Leave),
             result => result,

@@ -213,7 +213,7 @@ fn an_object_in_an_answer_with_an_expected_status_counts() {
 fn faults_with_bodies_have_their_names() {
     type Fault = (&'static str, ErrorKind, fn(&mut Frames, u32) -> io::Result<()>);
     let faults: &[Fault] = &[
-        ("404 over", ErrorKind::Status, |frames, stream| {
+        ("404", ErrorKind::Status, |frames, stream| {
             frames.send(HEADERS, END_HEADERS | END_STREAM, stream, &[NOT_FOUND])
         }),
         ("RST_STREAM", ErrorKind::StreamReset, |frames, stream| {

@@ -47,7 +47,7 @@ impl Client for EitherClient {
 }
 
 struct Either {
-    /// Sends the ClientHello, and goes on with it unless there is the other.
+    /// Sends the ClientHello, and carries on unless the server chooses TLS 1.2.
     tls13: Tls13,
     tls12: Option<Tls12>,
     /// Whether the server has chosen a version.

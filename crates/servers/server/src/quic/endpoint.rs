@@ -9,13 +9,13 @@ use std::time::Instant;
 use bytes::BytesMut;
 use counters::CounterRow;
 use http3::Fields;
-use quinn_proto::{ConnectionHandle, DatagramEvent, Incoming};
+use quinn_proto::{ConnectionHandle, DatagramEvent, Incoming, Transmit};
+use timers::Timers;
 
 use super::config::QuicSettings;
 use super::connection::{Connection, Shared};
 use super::exchange::Heads;
 use super::socket::UdpSocket;
-use super::timers::Timers;
 use crate::content::Contents;
 
 /// The most sends of a connection before the others get their turn.
@@ -39,7 +39,7 @@ pub(crate) struct Endpoint<'a> {
     count: usize,
     most_connections: usize,
     queue: VecDeque<usize>,
-    timers: Timers,
+    timers: Timers<Instant>,
     shared: Shared<'a>,
     /// What the datagrams of one receive were; empty in between.
     arrivals: Vec<Arrival>,
@@ -56,7 +56,7 @@ pub(crate) struct Endpoint<'a> {
 
 /// Datagrams that wait for the socket.
 struct Unsent {
-    transmit: quinn_proto::Transmit,
+    transmit: Transmit,
     bytes: Vec<u8>,
 }
 
@@ -149,13 +149,14 @@ impl<'a> Endpoint<'a> {
         self.shared.now = now;
         self.receive()?;
         while let Some(key) = self.timers.pop(now) {
-            if let Some(connection) = self.connections[key].as_mut() {
-                if connection.quic.poll_timeout().is_some_and(|due| due <= now) {
+            let Some(connection) = self.connections[key].as_mut() else { continue };
+            match connection.quic.poll_timeout() {
+                Some(due) if due > now => self.timers.set(key, due),
+                Some(_) => {
                     connection.quic.handle_timeout(now);
                     self.enqueue(key);
-                } else {
-                    self.timers.set(key, connection.quic.poll_timeout());
                 }
+                None => {}
             }
         }
         self.take_turns()
@@ -170,13 +171,11 @@ impl<'a> Endpoint<'a> {
             let mut arrivals = std::mem::take(&mut self.arrivals);
             let Self { quic, socket, space, shared, .. } = self;
             let received = socket.receive(|received| {
-                let ecn =
-                    received.ecn.and_then(|ecn| quinn_proto::EcnCodepoint::from_bits(ecn as u8));
-                for datagram in received.datagrams {
+                for datagram in received.bytes.chunks(received.length) {
                     space.clear();
                     let datagram = BytesMut::from(datagram);
                     let (from, to) = (received.from, received.to);
-                    match quic.handle(shared.now, from, to, ecn, datagram, space) {
+                    match quic.handle(shared.now, from, to, received.ecn, datagram, space) {
                         Some(DatagramEvent::Response(transmit)) => {
                             arrivals.push(Arrival::Response(transmit, space.clone()));
                         }
@@ -287,10 +286,11 @@ impl<'a> Endpoint<'a> {
         if connection.quic.is_drained() {
             self.connections[key] = None;
             self.count -= 1;
-            self.timers.set(key, None);
             return Ok(());
         }
-        self.timers.set(key, connection.quic.poll_timeout());
+        if let Some(due) = connection.quic.poll_timeout() {
+            self.timers.set(key, due);
+        }
         if has_more {
             self.enqueue(key);
         }
@@ -298,19 +298,12 @@ impl<'a> Endpoint<'a> {
     }
 
     /// Sends, or keeps what the socket has no room for.
-    fn send(&mut self, transmit: quinn_proto::Transmit, bytes: Vec<u8>) -> io::Result<()> {
+    fn send(&mut self, transmit: Transmit, bytes: Vec<u8>) -> io::Result<()> {
         if self.unsent.is_some() {
             // What answers a datagram, and is lost, as on any network.
             return Ok(());
         }
-        let out = quinn_udp::Transmit {
-            destination: transmit.destination,
-            ecn: transmit.ecn.and_then(|ecn| quinn_udp::EcnCodepoint::from_bits(ecn as u8)),
-            contents: &bytes[..transmit.size],
-            segment_size: transmit.segment_size,
-            src_ip: transmit.src_ip,
-        };
-        match self.socket.send(&out)? {
+        match self.socket.send(&transmit, &bytes)? {
             true => self.space = bytes,
             false => self.unsent = Some(Unsent { transmit, bytes }),
         }
@@ -320,7 +313,7 @@ impl<'a> Endpoint<'a> {
 
 /// What a datagram is for.
 enum Arrival {
-    Response(quinn_proto::Transmit, Vec<u8>),
+    Response(Transmit, Vec<u8>),
     Connection(Incoming),
     Event(ConnectionHandle, quinn_proto::ConnectionEvent),
 }

@@ -10,7 +10,6 @@ mod connection;
 mod endpoint;
 mod exchange;
 mod socket;
-mod timers;
 
 pub(crate) use config::QuicSettings;
 pub(crate) use endpoint::{Endpoint, Service};

@@ -1,12 +1,13 @@
 //! UDP sockets: one a thread at each address, which take and send many datagrams at once.
 
-use std::io::{self, IoSliceMut};
-use std::net::{IpAddr, SocketAddr};
+use std::io;
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use counters::{Call, CounterRow};
-use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
+use datagrams::{Datagrams, Inbox, Received};
+use quinn_proto::Transmit;
 use rustix::io::Errno;
 use rustix::net::{SocketType, sockopt};
 
@@ -20,11 +21,8 @@ const RECEIVE_BUFFER: usize = 8 << 20;
 /// The same of those that were not sent yet (net.core.wmem_max).
 const SEND_BUFFER: usize = 4 << 20;
 
-/// What one receive takes at most: a datagram, or several that the kernel has put together.
-const RECEIVED: usize = 64 << 10;
-
-/// The most bytes of one send.
-const LONGEST_SEND: usize = 65_507;
+/// How many receives one call gives.
+const RECEIVES: usize = 32;
 
 /// The sockets of one address, one for each thread.
 pub(crate) struct UdpSockets(Vec<Arc<OwnedFd>>);
@@ -67,18 +65,10 @@ impl UdpSockets {
 /// The socket of a thread.
 pub(super) struct UdpSocket {
     socket: Arc<OwnedFd>,
-    state: UdpSocketState,
+    datagrams: Datagrams,
     gso: bool,
-    buffers: Vec<u8>,
+    inbox: Inbox,
     row: Option<CounterRow>,
-}
-
-/// Datagrams of one sender that came together.
-pub(super) struct Received<'b> {
-    pub(super) from: SocketAddr,
-    pub(super) to: Option<IpAddr>,
-    pub(super) ecn: Option<EcnCodepoint>,
-    pub(super) datagrams: std::slice::Chunks<'b, u8>,
 }
 
 impl UdpSocket {
@@ -87,15 +77,15 @@ impl UdpSocket {
         gso: bool,
         row: Option<CounterRow>,
     ) -> io::Result<Self> {
-        let state = UdpSocketState::new((&*socket).into())?;
-        let socket = Self { socket, state, gso, buffers: vec![0; BATCH_SIZE * RECEIVED], row };
+        let datagrams = Datagrams::new(&socket)?;
+        let socket = Self { socket, datagrams, gso, inbox: Inbox::new(RECEIVES), row };
         socket.check_gso()?;
         Ok(socket)
     }
 
     /// That datagrams leave one by one must not be found out from the figures.
     fn check_gso(&self) -> io::Result<()> {
-        match self.gso && self.state.max_gso_segments() == 1 {
+        match self.gso && !self.datagrams.are_cut() {
             true => Err(io::Error::other(
                 "this kernel or this network card does not cut datagrams (UDP_SEGMENT); write --gso off",
             )),
@@ -105,39 +95,28 @@ impl UdpSocket {
 
     /// Receives what has come, as much as one call takes; whether more may be there.
     pub(super) fn receive(&mut self, mut take: impl FnMut(Received<'_>)) -> bool {
-        let mut metas = [RecvMeta::default(); BATCH_SIZE];
-        let mut buffers = self.buffers.chunks_exact_mut(RECEIVED);
-        let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
-            std::array::from_fn(|_| IoSliceMut::new(buffers.next().unwrap_or_default()));
-        let count = match self.state.recv((&*self.socket).into(), &mut slices, &mut metas) {
-            Ok(count) => count,
-            // Another error is over once it was told.
-            Err(error) => return error.kind() != io::ErrorKind::WouldBlock,
-        };
-        // Nothing can be sent to port 0, which a forged datagram may come from.
-        let known = metas.iter().zip(&slices).take(count).filter(|(meta, _)| meta.addr.port() != 0);
-        for (meta, bytes) in known {
-            take(Received {
-                from: meta.addr,
-                to: meta.dst_ip,
-                ecn: meta.ecn,
-                datagrams: bytes[..meta.len].chunks(meta.stride.max(1)),
-            });
-        }
-        count == BATCH_SIZE
+        let Self { socket, datagrams, inbox, .. } = self;
+        let received = datagrams.receive(socket, inbox, |received| {
+            // Nothing can be sent to port 0, which a forged datagram may come from.
+            if received.from.port() != 0 {
+                take(received);
+            }
+        });
+        // Another error is over once it was told.
+        received.unwrap_or_else(|error| error.kind() != io::ErrorKind::WouldBlock)
     }
 
     /// Sends; `false` where the kernel has no room. What it refuses otherwise is lost, as on any network.
     ///
     /// # Errors
     /// It has stopped to cut datagrams.
-    pub(super) fn send(&self, transmit: &Transmit<'_>) -> io::Result<bool> {
-        match self.state.try_send((&*self.socket).into(), transmit) {
+    pub(super) fn send(&self, transmit: &Transmit, bytes: &[u8]) -> io::Result<bool> {
+        match self.datagrams.send(&self.socket, transmit, bytes) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
             Err(_) => self.check_gso()?,
             Ok(()) => {
                 if let Some(row) = self.row {
-                    row.count_call(Call::Write, transmit.contents.len() as u64);
+                    row.count_call(Call::Write, transmit.size as u64);
                 }
             }
         }
@@ -146,7 +125,7 @@ impl UdpSocket {
 
     /// How many datagrams of this size may leave in one send.
     pub(super) fn most_segments(&self, size: usize) -> usize {
-        self.state.max_gso_segments().min(LONGEST_SEND / size.max(1)).max(1)
+        self.datagrams.most_segments(size)
     }
 }
 

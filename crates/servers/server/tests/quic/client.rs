@@ -1,4 +1,4 @@
-//! A client of QUIC that sends on its streams whatever bytes it is told to, and the server that it talks to.
+//! A client of QUIC that sends any bytes on its streams, and a server for it.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::Path;
@@ -97,7 +97,7 @@ impl Drop for Serving {
     }
 }
 
-/// Waits until a file of counters says that no connection is open, and that so many were; what it says then.
+/// Waits until this file counts as many connections, all of them closed; returns what it counts then.
 pub fn await_settled(counters: &Path, connections: u64) -> SendCounters {
     let begin = Instant::now();
     loop {

@@ -294,7 +294,7 @@ fn connections_whose_client_has_gone_are_freed() {
     silent.send(Dir::Bi, &head("GET", "/bytes/1GiB", &[]), true);
     silent.until(|client| client.received > 500_000);
     await_settled(&counters, 1);
-    // One that has nothing to ask is told that it was idle.
+    // One without a request is closed for being idle.
     let mut idle = Client::connect(server.address);
     idle.until(|client| client.lost.is_some());
     assert_eq!(idle.lost, Some(ConnectionError::TimedOut));

@@ -40,7 +40,7 @@ pub fn frames(input: &[u8]) {
         let id = client.request(fields.into_iter(), place + 1, has_body).expect("a new session");
         let begun = recorder.begins(&window, Times::default());
         let expectation = Expectation::Object(SIZE);
-        let exchange = Exchange::new(begun, id, "HTTP/2", expectation, Answers::USUAL, true);
+        let exchange = Exchange::new(begun, id, expectation, Answers::USUAL, true);
         streams.begin(place, exchange, 0);
     }
     let (mut out, mut completed, mut ended) = (Vec::new(), 0, 0);

@@ -100,8 +100,7 @@ impl Http2 {
         if let Some(walk) = &mut self.walk {
             walk.stream = id;
         }
-        let exchange =
-            Exchange::new(begun, id, "HTTP/2", expectation, context.answers, is_compared);
+        let exchange = Exchange::new(begun, id, expectation, context.answers, is_compared);
         self.streams.begin(place, exchange, now);
         if asked.is_err() {
             self.streams.closed(Stream { id, tag }, StreamEnd::NotSent);

@@ -60,9 +60,9 @@ impl Streams {
 
     pub(crate) fn begin(&mut self, place: usize, exchange: Exchange, now: u64) {
         self.under_way += 1;
-        let exchange = exchange.given(self.body.len(), now);
+        let exchange = self.places[place].insert(exchange);
+        exchange.given(self.body.len(), now);
         self.due = self.due.min(exchange.due(self.limits));
-        self.places[place] = Some(exchange);
     }
 
     pub(crate) fn has_bodies(&self) -> bool {

@@ -23,7 +23,7 @@ pub fn responses(input: &[u8]) -> bool {
     let (window, mut recorder) = (Window::new(stop, units::Nanos(0)), Recorder::default());
     let begun = recorder.begins(&window, Times::default());
     let expectation = Expectation::Object(SIZE);
-    let exchange = Exchange::new(begun, None, "HTTP/3", expectation, Answers::USUAL, true);
+    let exchange = Exchange::new(begun, None, expectation, Answers::USUAL, true);
     let (mut streams, mut heads) =
         (Streams::new(1, (u64::MAX, u64::MAX)), ResponseHeads::default());
     streams.begin(0, exchange, 0, 0);

@@ -6,11 +6,11 @@ mod failure;
 pub mod fuzzing;
 mod streams;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http3::{Breach, ControlEvent, ErrorCode, MessagePart, PeerStreams, Side};
 use quinn_proto::{
-    ConnectionHandle, DatagramEvent, Dir, Event, ReadError, StreamEvent, StreamId, VarInt,
-    WriteError,
+    ConnectionHandle, DatagramEvent, Dir, Event, ReadError, StreamEvent, StreamId, Transmit,
+    VarInt, WriteError,
 };
 use units::Nanos;
 use wire::Failure;
@@ -23,7 +23,7 @@ use crate::quic::{Quic, ResponseHeads};
 use crate::recorder::Begun;
 use crate::socket::Socket;
 use crate::udp::{Sent, Udp};
-use crate::{Operation, Plan};
+use crate::{Operation, Plan, QuicCounts};
 
 /// The most receives of a connection in one turn, so that the others get theirs.
 const RECEIVES: usize = 8;
@@ -56,8 +56,8 @@ pub(super) struct Http3 {
 
 /// Datagrams that wait for the socket.
 struct Unsent {
+    transmit: Transmit,
     bytes: Vec<u8>,
-    segment: Option<usize>,
 }
 
 impl Http3 {
@@ -117,9 +117,10 @@ impl Http3 {
         failure::why_unopened(limit, self.streams.counts.datagrams_received, self.strays)
     }
 
-    /// When QUIC wants to be woken.
-    pub(super) fn wakes_at(&mut self, quic: &Quic) -> u64 {
-        self.quic.poll_timeout().map_or(u64::MAX, |at| quic.time(at))
+    /// When QUIC wants to be woken, or an operation is to end. Inlined, it would keep the same of HTTP/1.1 from being so.
+    #[inline(never)]
+    pub(super) fn looks_at(&mut self, quic: &Quic) -> u64 {
+        self.quic.poll_timeout().map_or(u64::MAX, |at| quic.time(at)).min(self.streams.due)
     }
 
     /// Begins an operation, whose request is sent as soon as it has a stream.
@@ -131,8 +132,7 @@ impl Http3 {
         }
         let is_compared = context.bodies.draw();
         let expectation = context.requests.expectation(begun.times.object);
-        let exchange =
-            Exchange::new(begun, None, "HTTP/3", expectation, context.answers, is_compared);
+        let exchange = Exchange::new(begun, None, expectation, context.answers, is_compared);
         let now = context.recently();
         self.streams.begin(place, exchange, context.requests.body().len(), now);
         if self.is_established {
@@ -205,16 +205,17 @@ impl Http3 {
         let Quic { endpoint, inbox, outbox, .. } = quic;
         let counts = &mut self.streams.counts;
         for _ in 0..RECEIVES {
-            let may_have_more = self.udp.receive(socket, inbox, |mut bytes, length, ecn| {
+            let may_have_more = self.udp.receive(socket, inbox, |received| {
                 counts.receives += 1;
-                counts.bytes_received += bytes.len() as u64;
+                counts.bytes_received += received.bytes.len() as u64;
+                // One piece of memory for all of them: what is read of streams stays in it.
+                let mut bytes = BytesMut::from(received.bytes);
                 while !bytes.is_empty() {
-                    let datagram = bytes.split_to(length.min(bytes.len()));
+                    let datagram = bytes.split_to(received.length.min(bytes.len()));
                     counts.datagrams_received += 1;
                     counts.longest_received = counts.longest_received.max(datagram.len() as u64);
                     self.is_retry_seen |= is_retry(&datagram);
-                    let ecn = ecn.and_then(|ecn| quinn_proto::EcnCodepoint::from_bits(ecn as u8));
-                    match endpoint.handle(at, address, None, ecn, datagram, outbox) {
+                    match endpoint.handle(at, address, None, received.ecn, datagram, outbox) {
                         Some(DatagramEvent::ConnectionEvent(handle, event))
                             if handle == self.handle =>
                         {
@@ -423,6 +424,10 @@ impl Http3 {
     /// Ends operations without progress for too long, or that take too long in all: their streams are reset, and
     /// they have failed.
     pub(super) fn end_stalled(&mut self, now: u64, plan: &Plan) {
+        // QUIC's own timers come much more often.
+        if now < self.streams.due {
+            return;
+        }
         for (place, exchange) in self.streams.stalled(now) {
             let failure = match now >= exchange.began().saturating_add(plan.operation_timeout().0) {
                 true => plan.too_long(),
@@ -441,19 +446,18 @@ impl Http3 {
         socket: &Socket,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
-        let address = context.job.address;
         let now = context.recently();
         let Some(quic) = &mut context.quic else { return Ok(()) };
         let at = quic.instant(now);
         let Self { udp, streams, quic: connection, unsent, .. } = self;
         let counts = &mut streams.counts;
-        if let Some(Unsent { bytes, segment }) = unsent.take() {
-            match udp.send(socket, address, &bytes, segment, None)? {
+        if let Some(Unsent { transmit, bytes }) = unsent.take() {
+            match udp.send(socket, &transmit, &bytes)? {
                 Sent::Blocked => {
-                    *unsent = Some(Unsent { bytes, segment });
+                    *unsent = Some(Unsent { transmit, bytes });
                     return Ok(());
                 }
-                sent => note(counts, &bytes, segment, sent),
+                sent => note(counts, &transmit, sent),
             }
         }
         let most = udp.most_segments(connection.current_mtu().into());
@@ -461,14 +465,12 @@ impl Http3 {
         loop {
             out.clear();
             let Some(transmit) = connection.poll_transmit(at, most, out) else { break };
-            let (bytes, segment) = (&out[..transmit.size], transmit.segment_size);
-            let ecn = transmit.ecn.and_then(|ecn| quinn_udp::EcnCodepoint::from_bits(ecn as u8));
-            match udp.send(socket, address, bytes, segment, ecn)? {
+            match udp.send(socket, &transmit, out)? {
                 Sent::Blocked => {
-                    *unsent = Some(Unsent { bytes: bytes.to_owned(), segment });
+                    *unsent = Some(Unsent { transmit, bytes: std::mem::take(out) });
                     break;
                 }
-                sent => note(counts, bytes, segment, sent),
+                sent => note(counts, &transmit, sent),
             }
         }
         self.is_due = false;
@@ -522,15 +524,16 @@ impl Http3 {
 }
 
 /// Notes what was sent.
-fn note(counts: &mut crate::QuicCounts, bytes: &[u8], segment: Option<usize>, sent: Sent) {
+fn note(counts: &mut QuicCounts, transmit: &Transmit, sent: Sent) {
     if sent == Sent::Refused {
         counts.sends_refused += 1;
         return;
     }
-    let longest = segment.unwrap_or(bytes.len()).max(1);
+    let Transmit { size, segment_size, .. } = *transmit;
+    let longest = segment_size.unwrap_or(size);
     counts.sends += 1;
-    counts.bytes_sent += bytes.len() as u64;
-    counts.datagrams_sent += bytes.len().div_ceil(longest) as u64;
+    counts.bytes_sent += size as u64;
+    counts.datagrams_sent += size.div_ceil(longest) as u64;
     counts.longest_sent = counts.longest_sent.max(longest as u64);
 }
 

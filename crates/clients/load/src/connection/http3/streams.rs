@@ -57,8 +57,8 @@ impl Streams {
         self.by_stream.open as u64
     }
 
-    pub(super) fn begin(&mut self, place: usize, exchange: Exchange, body: usize, now: u64) {
-        let exchange = exchange.given(body, now);
+    pub(super) fn begin(&mut self, place: usize, mut exchange: Exchange, body: usize, now: u64) {
+        exchange.given(body, now);
         self.under_way += 1;
         self.due = self.due.min(exchange.due(self.limits));
         let response = Message::new(Side::Server);

@@ -116,7 +116,7 @@ pub(super) struct Tls13 {
 }
 
 impl Tls13 {
-    /// Gives the ClientHello that was sent to one who goes on with it.
+    /// Hands over the ClientHello that was sent; this handshake ends with that.
     pub(super) fn take_hello(&mut self) -> Option<Vec<u8>> {
         match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::HelloSent(sent) => Some(sent.message),

@@ -95,7 +95,8 @@ fn aioquic_gets_the_embedded_servers_objects_and_resumes_with_its_tickets() {
 fn a_socket_without_room_is_waited_for() {
     let Some(python) = python() else { return };
     let mut command = Command::new("strace");
-    command.args(["--follow-forks", "--output=/dev/null", "--trace=sendmsg"]);
+    // As a grandchild, so that the server is what the test ends.
+    command.args(["--daemonize", "--follow-forks", "--output=/dev/null", "--trace=sendmsg"]);
     command.arg("--inject=sendmsg:error=EAGAIN:when=5+7").arg(toll_path());
     let options = ["--quic", "--library", "rustls-ring", "--tickets", "on"];
     let server = Serve::start_by(command, "127.0.0.1", &options);
