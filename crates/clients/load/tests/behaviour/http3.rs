@@ -42,7 +42,7 @@ fn data(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-fn ok(size: u64) -> Vec<u8> {
+pub fn ok(size: u64) -> Vec<u8> {
     head(&[(":status", "200"), ("content-length", &size.to_string())])
 }
 
@@ -50,14 +50,14 @@ fn honest() -> Vec<u8> {
     [ok(SIZE), data(&object(SIZE))].concat()
 }
 
-fn over_http3(server: &QuicServer) -> Job {
+pub fn over_http3(server: &QuicServer) -> Job {
     let mut job = https(server.address, PATH);
     (job.plan.http, job.plan.verify) = (Some(Http::V3), Some(one_in(1)));
     job
 }
 
 /// A server that sends its SETTINGS, and then does this with each request.
-fn answering(
+pub fn answering(
     settings: Settings,
     mut answer: impl FnMut(&mut Peer<'_>, StreamId) + Send + 'static,
 ) -> QuicServer {

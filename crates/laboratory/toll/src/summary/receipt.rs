@@ -23,6 +23,7 @@ pub(super) fn in_one_line(line: &TrialRecord, is_utf8: bool) -> String {
         names.dedup();
         Some(names.join(" and ")).filter(|text| !text.is_empty())
     };
+    parts.extend(all(&got.http, &|how| format!("HTTP/{}", how.split(' ').next().unwrap_or(how))));
     parts.extend(all(&got.tls, &|number| format!("TLS {number}")));
     parts.extend(all(&got.suite, &suite));
     parts.extend(all(&got.group, &str::to_owned));
@@ -140,6 +141,12 @@ mod tests {
                 of(|v| {
                     v["receipt"]["asked"]["tls"] = "none".into();
                     v["receipt"]["obtained"] = serde_json::json!({"client": "wrk 4.1.0"});
+                }),
+            ),
+            (
+                "HTTP/3",
+                of(|v| {
+                    v["receipt"]["obtained"]["http"] = serde_json::json!({"3 on QUIC 1": 9});
                 }),
             ),
             ("without UTF-8", in_one_line(&line(|_| {}).line, false)),

@@ -3,16 +3,17 @@
 
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{
-    Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event,
-    RandomConnectionIdGenerator, ServerConfig, StreamEvent, StreamId, TransportConfig, VarInt,
+    Connection, ConnectionHandle, ConnectionStats, DatagramEvent, Dir, Endpoint, EndpointConfig,
+    Event, RandomConnectionIdGenerator, ServerConfig, StreamEvent, StreamId, TransportConfig,
+    VarInt,
 };
 
 use super::config;
@@ -24,13 +25,15 @@ pub struct Settings {
     pub protocol: &'static [u8],
     /// Whether clients prove their address first.
     pub retries: bool,
+    /// One of so many datagrams is not received.
+    pub loses_one_in: Option<u64>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         let mut transport = TransportConfig::default();
         transport.mtu_discovery_config(None).initial_mtu(1_452);
-        Self { transport, tls: config(), protocol: b"h3", retries: false }
+        Self { transport, tls: config(), protocol: b"h3", retries: false, loses_one_in: None }
     }
 }
 
@@ -78,10 +81,22 @@ impl Peer<'_> {
     }
 }
 
+/// What a server has counted.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Counted {
+    pub connections: usize,
+    /// Datagrams that came, and their bytes; those that it was made not to receive are some of them.
+    pub datagrams: u64,
+    pub bytes: u64,
+    pub dropped: u64,
+    /// Of its last connection.
+    pub stats: ConnectionStats,
+}
+
 /// It runs until it is dropped.
 pub struct QuicServer {
     pub address: SocketAddr,
-    connections: Arc<AtomicUsize>,
+    counted: Arc<Mutex<Counted>>,
     stops: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -93,17 +108,21 @@ impl QuicServer {
     ) -> Self {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = socket.local_addr().unwrap();
-        let (connections, stops) = (Arc::default(), Arc::default());
+        let (counted, stops) = (Arc::default(), Arc::default());
         let thread = {
-            let (connections, stops) = (Arc::clone(&connections), Arc::clone(&stops));
-            std::thread::spawn(move || serve(&socket, settings, script, &connections, &stops))
+            let (counted, stops) = (Arc::clone(&counted), Arc::clone(&stops));
+            std::thread::spawn(move || serve(&socket, settings, script, &counted, &stops))
         };
-        Self { address, connections, stops, thread: Some(thread) }
+        Self { address, counted, stops, thread: Some(thread) }
     }
 
     /// How many connections it has had.
     pub fn connections(&self) -> usize {
-        self.connections.load(SeqCst)
+        self.counted().connections
+    }
+
+    pub fn counted(&self) -> Counted {
+        *self.counted.lock().unwrap()
     }
 }
 
@@ -121,7 +140,7 @@ fn serve(
     socket: &UdpSocket,
     settings: Settings,
     mut script: impl FnMut(&mut Peer<'_>, Happened),
-    count: &AtomicUsize,
+    counted: &Mutex<Counted>,
     stops: &AtomicBool,
 ) {
     socket.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
@@ -145,6 +164,18 @@ fn serve(
         if is_dead {
             continue;
         }
+        let is_lost = received.as_ref().is_ok_and(|(length, _)| {
+            let mut counted = counted.lock().unwrap();
+            counted.datagrams += 1;
+            counted.bytes += *length as u64;
+            let is_lost =
+                settings.loses_one_in.is_some_and(|of| counted.datagrams.is_multiple_of(of));
+            counted.dropped += u64::from(is_lost);
+            is_lost
+        });
+        if is_lost {
+            continue;
+        }
         if let Ok((length, from)) = received {
             out.clear();
             let datagram = BytesMut::from(&bytes[..length]);
@@ -165,7 +196,7 @@ fn serve(
                                 continue;
                             }
                         };
-                        count.fetch_add(1, SeqCst);
+                        counted.lock().unwrap().connections += 1;
                         open.insert(handle, connection);
                     }
                 }
@@ -201,6 +232,7 @@ fn serve(
                     let _ = socket.send_to(&out[..transmit.size], transmit.destination);
                 }
             }
+            counted.lock().unwrap().stats = connection.stats();
         }
         if std::mem::take(&mut forgets) {
             (quic, open) = (endpoint(), HashMap::new());
