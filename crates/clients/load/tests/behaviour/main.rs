@@ -14,6 +14,7 @@ mod http2;
 mod http2_messages;
 mod http2_walk;
 mod http3;
+mod http3_paths;
 mod limits;
 mod memory;
 mod methods;

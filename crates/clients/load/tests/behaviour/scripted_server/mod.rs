@@ -4,6 +4,7 @@ mod craft;
 pub mod frames;
 mod legacy;
 pub mod quic;
+pub mod relay;
 mod secure;
 mod stacks;
 

@@ -2,7 +2,7 @@
 //! HTTP/3, or not.
 
 use std::collections::HashMap;
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::thread::JoinHandle;
@@ -24,13 +24,16 @@ pub struct Settings {
     pub protocol: &'static [u8],
     /// Whether clients prove their address first.
     pub retries: bool,
+    /// Where it asks clients to go after the handshake (RFC 9000, section 9.6).
+    pub preferred_address: Option<SocketAddrV4>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         let mut transport = TransportConfig::default();
         transport.mtu_discovery_config(None).initial_mtu(1_452);
-        Self { transport, tls: config(), protocol: b"h3", retries: false }
+        let tls = config();
+        Self { transport, tls, protocol: b"h3", retries: false, preferred_address: None }
     }
 }
 
@@ -130,6 +133,7 @@ fn serve(
     let tls = QuicServerConfig::try_from(Arc::new(tls)).unwrap();
     let mut server = ServerConfig::with_crypto(Arc::new(tls));
     server.transport_config(Arc::new(settings.transport));
+    server.preferred_address_v4(settings.preferred_address);
     let server = Arc::new(server);
     let mut of_endpoint = EndpointConfig::default();
     // What it has forgotten it takes for its own all the same.
