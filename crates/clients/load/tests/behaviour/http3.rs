@@ -4,10 +4,11 @@ use http3::{ErrorCode, frame, qpack};
 use load::{Arrival, ErrorKind, Http, Job, Method, Operation, Pace, Percent, QuicCounts};
 use quinn_proto::{IdleTimeout, StreamId, VarInt};
 use rustls::version::TLS13;
+use tls::{CertificateKey, Identity};
 use units::Nanos;
 
-use crate::scripted_server::forged;
 use crate::scripted_server::quic::{Happened, Peer, QuicServer, Settings};
+use crate::scripted_server::{asking_config, forged};
 use crate::{
     MILLISECOND, assert_completes, assert_fails, https, kinds, lasts, one_in, run, summary,
 };
@@ -356,4 +357,38 @@ fn servers_of_something_else_and_untrusted_ones_are_named() {
     let (_server, mut job) = saying(honest());
     (job.plan.insecure, job.trust) = (false, load::Trust::System);
     assert_fails(job, ErrorKind::Authentication);
+}
+
+/// A server learns what a client has only after the client has all that it needs to send requests (RFC 8446,
+/// section 4.4.2.4).
+#[test]
+fn a_client_certificate_is_sent_and_without_an_acceptable_one_nothing_completes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let issue = |name: &str| {
+        let (client, authority) = Identity::issued_client(CertificateKey::EcdsaP256).unwrap();
+        client.write(&file(&format!("{name}.crt")), &file(&format!("{name}.key"))).unwrap();
+        authority
+    };
+    let (authority, _) = (issue("own"), issue("strange"));
+    let settings =
+        Settings { tls: asking_config(&authority, &[&TLS13], true), ..Settings::default() };
+    let server = answering(settings, |peer, id| peer.answer(id, &honest()));
+    for operation in [Operation::Requests, Operation::Handshakes] {
+        let job_with = |name: Option<&str>| {
+            let mut job = over_http3(&server);
+            job.plan.operation = operation;
+            job.plan.client_certificate = name.map(|name| file(&format!("{name}.crt")));
+            job.plan.client_key = name.map(|name| file(&format!("{name}.key")));
+            job
+        };
+        let outcome = run(job_with(Some("own")));
+        assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{}", summary(&outcome));
+        let [(negotiated, count)] = outcome.negotiated[..] else { panic!("{}", summary(&outcome)) };
+        assert_eq!(negotiated.client.unwrap().key, Some(CertificateKey::EcdsaP256));
+        assert_eq!(outcome.certificate_requests, count);
+        for name in [None, Some("strange")] {
+            assert_fails(job_with(name), ErrorKind::Alert);
+        }
+    }
 }
