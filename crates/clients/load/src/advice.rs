@@ -126,7 +126,10 @@ fn is_about_client_certificate(kind: ErrorKind, seen: &str, asks_certificate: bo
     ];
     match kind {
         ErrorKind::Alert => {
-            ALERTS.iter().any(|alert| seen.contains(alert)) || seen.contains("client certificate")
+            ALERTS.iter().any(|alert| seen.contains(alert))
+                || seen.contains("client certificate")
+                // rustls, where an authority of the same name has signed it.
+                || asks_certificate && seen.contains("decrypt_error")
         }
         ErrorKind::Status => {
             asks_certificate && (seen.starts_with("400") || seen.starts_with("403"))
@@ -186,6 +189,7 @@ mod tests {
             (ErrorKind::Alert, required, false),
             (ErrorKind::Alert, "unknown_ca (48)", true),
             (ErrorKind::Alert, late, false),
+            (ErrorKind::Alert, "decrypt_error (51)", true),
             (ErrorKind::Status, "400 Bad Request", true),
             (ErrorKind::Status, "403 Forbidden", true),
         ] {
@@ -196,6 +200,7 @@ mod tests {
             (ErrorKind::Status, "400 Bad Request", false),
             (ErrorKind::Status, "404 Not Found", true),
             (ErrorKind::Alert, "handshake_failure (40)", false),
+            (ErrorKind::Alert, "decrypt_error (51)", false),
         ] {
             assert_eq!(advice(kind, seen, asks, false), (false, false), "{seen}");
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use objects::{Files, HostName, Mix};
 use serde::{Deserialize, Serialize};
-use tls::{OrPlain, Version};
+use tls::OrPlain;
 use units::Nanos;
 use wire::handshake::{ClientCertificate, Offer, OfferError, Trust};
 
@@ -185,7 +185,7 @@ impl Job {
                 Some(Http::V1) | None => offer.protocol,
             },
             client_certificate,
-            version: if plan.is_http3() { Some(Version::Tls13) } else { plan.only_version() },
+            version: plan.only_version(),
             suite: plan.only_suite(),
             group: plan.group,
             encrypt_then_mac: plan.encrypt_then_mac == Some(true),

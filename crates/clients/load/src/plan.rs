@@ -432,10 +432,10 @@ impl Plan {
     }
 
     /// The only version that can be negotiated: the one that is asked for, or that of the only suite
-    /// or group; `None` where both can.
+    /// or group, or of QUIC; `None` where both can.
     pub fn only_version(&self) -> Option<Version> {
-        let of_group = self.group.filter(|group| group.is_of_tls13_only()).map(|_| Version::Tls13);
-        self.asked_version().or(of_group)
+        let is_tls13 = self.is_http3() || self.group.is_some_and(Group::is_of_tls13_only);
+        self.asked_version().or(is_tls13.then_some(Version::Tls13))
     }
 
     /// The version that is asked for, or that of the suite.

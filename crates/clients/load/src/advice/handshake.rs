@@ -29,6 +29,9 @@ pub(super) fn on_handshake(seen: &str, plan: &Plan) -> String {
     let finds_nothing = is_alert(40) || is_alert(70) || is_alert(71);
     let asked: Vec<String> = plan.asked().map(|key| format!("--{key}")).collect();
     match &asked[..] {
+        [] if finds_nothing && plan.is_http3() => {
+            format!("toll offered {}, and the server may lack that", offered(plan))
+        }
         [] if finds_nothing => format!("toll offered {}; {OTHERS}", offered(plan)),
         [] => "does the server's log say why, and does openssl s_client connect?".to_owned(),
         asked => format!(
@@ -82,6 +85,13 @@ mod tests {
             assert!(!advice.contains("MLKEM"), "{advice}");
         }
         assert!(!on_handshake("internal_error (80)", &plan).contains("--suite"));
+    }
+
+    #[test]
+    fn no_suite_of_tls_12_is_advised_for_http3() {
+        let plan = Plan { http: Some(crate::Http::V3), ..Plan::default() };
+        let advice = on_handshake("handshake_failure (40)", &plan);
+        assert!(advice.contains("TLS 1.3 with") && !advice.contains("--suite"), "{advice}");
     }
 
     #[test]

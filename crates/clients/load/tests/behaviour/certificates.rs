@@ -11,15 +11,12 @@ use openssl::nid::Nid;
 use openssl::pkey::{PKey, Private};
 use openssl::x509::extension::{BasicConstraints, SubjectAlternativeName};
 use openssl::x509::{X509, X509Name};
-use rustls::RootCertStore;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-use rustls::server::WebPkiClientVerifier;
 use rustls::version::{TLS12, TLS13};
 use tls::{Identity, OrPlain, Suite, Version};
 
 use crate::scripted_server::{
-    ALERT, Legacy, Secure, Server, Session, asking_acceptor, config, config_of, ecdsa, rsa,
+    ALERT, Legacy, Secure, Server, Session, asking_acceptor, asking_config, config, config_of,
+    ecdsa, rsa,
 };
 use crate::{assert_completes, assert_fails, https, kinds, run};
 
@@ -92,20 +89,7 @@ fn requests(job: Job) -> (u64, u64) {
 
 #[test]
 fn requests_for_a_certificate_of_the_client_are_counted() {
-    let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_slice(&ecdsa().certificate_pem).unwrap()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone())
-        .allow_unauthenticated()
-        .build()
-        .unwrap();
-    let versions = &[&TLS12, &TLS13];
-    let config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_protocol_versions(versions)
-        .unwrap()
-        .with_client_cert_verifier(verifier)
-        .with_cert_resolver(config_of(ecdsa(), versions).cert_resolver.clone());
-    let config = Arc::new(config);
+    let config = asking_config(&ecdsa().certificate_pem, &[&TLS12, &TLS13], false);
     let server = Server::start(move |stream| {
         let mut https = Secure::accept(stream, &config)?;
         https.request()?;

@@ -1,22 +1,20 @@
 //! Servers of HTTP/3, honest and hostile: each ends in completed operations or in a failure with its name.
 
-use std::net::{Ipv4Addr, UdpSocket};
-use std::time::Duration;
-
 use http3::{ErrorCode, frame, qpack};
 use load::{Arrival, ErrorKind, Http, Job, Method, Operation, Pace, Percent, QuicCounts};
 use quinn_proto::{IdleTimeout, StreamId, VarInt};
 use rustls::version::TLS13;
+use tls::{CertificateKey, Identity};
 use units::Nanos;
 
-use crate::scripted_server::forged;
 use crate::scripted_server::quic::{Happened, Peer, QuicServer, Settings};
+use crate::scripted_server::{asking_config, forged};
 use crate::{
     MILLISECOND, assert_completes, assert_fails, https, kinds, lasts, one_in, run, summary,
 };
 
-const SIZE: u64 = 40_000;
-const PATH: &str = "/bytes/40000B";
+pub const SIZE: u64 = 40_000;
+pub const PATH: &str = "/bytes/40000B";
 
 /// What the control stream begins with: its kind, and SETTINGS without any.
 const CONTROL: &[u8] = &[0, 4, 0];
@@ -46,7 +44,7 @@ pub fn ok(size: u64) -> Vec<u8> {
     head(&[(":status", "200"), ("content-length", &size.to_string())])
 }
 
-fn honest() -> Vec<u8> {
+pub fn honest() -> Vec<u8> {
     [ok(SIZE), data(&object(SIZE))].concat()
 }
 
@@ -361,67 +359,36 @@ fn servers_of_something_else_and_untrusted_ones_are_named() {
     assert_fails(job, ErrorKind::Authentication);
 }
 
-/// What a socket answers to each datagram of the client, if anything; what is seen of it.
-fn over_udp(answer: impl Fn(&[u8]) -> Option<Vec<u8>> + Send + 'static) -> (ErrorKind, String) {
-    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    socket.set_read_timeout(Some(Duration::from_millis(900))).unwrap();
-    let mut job = https(socket.local_addr().unwrap(), PATH);
-    (job.plan.http, job.operations) = (Some(Http::V3), Some(1));
-    job.plan.timeout = Nanos(500 * MILLISECOND);
-    let server = std::thread::spawn(move || {
-        let mut bytes = vec![0; 65_535];
-        while let Ok((length, from)) = socket.recv_from(&mut bytes) {
-            if let Some(answer) = answer(&bytes[..length]) {
-                socket.send_to(&answer, from).unwrap();
-            }
-        }
-    });
-    let outcome = run(job);
-    server.join().unwrap();
-    let failures: Vec<_> = outcome.failures.iter().collect();
-    let [(kind, 1, seen)] = failures[..] else { panic!("{}", summary(&outcome)) };
-    (kind, seen.to_owned())
-}
-
-/// The connection IDs of a long header: the server's, and the client's.
-fn ids(initial: &[u8]) -> (&[u8], &[u8]) {
-    let (length, rest) = initial[5..].split_first().unwrap();
-    let (to, rest) = rest.split_at(usize::from(*length));
-    (to, &rest[1..1 + usize::from(rest[0])])
-}
-
+/// A server learns what a client has only after the client has all that it needs to send requests (RFC 8446,
+/// section 4.4.2.4).
 #[test]
-fn what_is_no_quic_ends_with_words_about_udp() {
-    let (kind, seen) = over_udp(|_| None);
-    assert_eq!(kind, ErrorKind::ConnectTimeout);
-    assert!(seen.contains("firewall") && seen.contains("UDP"), "{seen}");
-    for junk in [&b"220 smtp.example ESMTP\r\n"[..], &[0; 40], &[0xff; 1_300]] {
-        let (kind, seen) = over_udp(move |_| Some(junk.to_owned()));
-        assert_eq!(kind, ErrorKind::ConnectTimeout);
-        assert!(seen.contains("none of them QUIC"), "{seen}");
-    }
-    // Version negotiation (RFC 9000, section 17.2.1), with one that is not known, and with the client's own.
-    let versions = |version: [u8; 4]| {
-        move |initial: &[u8]| {
-            let (to, from) = ids(initial);
-            let lengths = [&[from.len() as u8][..], from, &[to.len() as u8], to].concat();
-            Some([&[0x80, 0, 0, 0, 0][..], &lengths, &version].concat())
-        }
+fn a_client_certificate_is_sent_and_without_an_acceptable_one_nothing_completes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let issue = |name: &str| {
+        let (client, authority) = Identity::issued_client(CertificateKey::EcdsaP256).unwrap();
+        client.write(&file(&format!("{name}.crt")), &file(&format!("{name}.key"))).unwrap();
+        authority
     };
-    assert_eq!(over_udp(versions([0xba, 0xba, 0xba, 0xba])).0, ErrorKind::QuicVersion);
-    assert_eq!(over_udp(versions([0, 0, 0, 1])).0, ErrorKind::ConnectTimeout);
-    // A Retry with a wrong tag, again and again.
-    let (kind, _) = over_udp(|initial| {
-        let (_, from) = ids(initial);
-        let lengths = [&[from.len() as u8][..], from, &[8], &[9; 8]].concat();
-        Some([&[0xf0, 0, 0, 0, 1][..], &lengths, b"token", &[7; 16]].concat())
-    });
-    assert_eq!(kind, ErrorKind::ConnectTimeout);
-    // Nobody listens.
-    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let address = socket.local_addr().unwrap();
-    drop(socket);
-    let mut job = https(address, PATH);
-    job.plan.http = Some(Http::V3);
-    assert_fails(job, ErrorKind::Refused);
+    let (authority, _) = (issue("own"), issue("strange"));
+    let settings =
+        Settings { tls: asking_config(&authority, &[&TLS13], true), ..Settings::default() };
+    let server = answering(settings, |peer, id| peer.answer(id, &honest()));
+    for operation in [Operation::Requests, Operation::Handshakes] {
+        let job_with = |name: Option<&str>| {
+            let mut job = over_http3(&server);
+            job.plan.operation = operation;
+            job.plan.client_certificate = name.map(|name| file(&format!("{name}.crt")));
+            job.plan.client_key = name.map(|name| file(&format!("{name}.key")));
+            job
+        };
+        let outcome = run(job_with(Some("own")));
+        assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{}", summary(&outcome));
+        let [(negotiated, count)] = outcome.negotiated[..] else { panic!("{}", summary(&outcome)) };
+        assert_eq!(negotiated.client.unwrap().key, Some(CertificateKey::EcdsaP256));
+        assert_eq!(outcome.certificate_requests, count);
+        for name in [None, Some("strange")] {
+            assert_fails(job_with(name), ErrorKind::Alert);
+        }
+    }
 }

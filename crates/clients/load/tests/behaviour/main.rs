@@ -15,6 +15,7 @@ mod http2_messages;
 mod http2_walk;
 mod http3;
 mod http3_counts;
+mod http3_paths;
 mod limits;
 mod memory;
 mod methods;

@@ -88,20 +88,21 @@ impl Cells {
         );
         let mean = wanted.traffic.mean_bytes;
         let other = if mean < 4.0 * SMALL as f64 { LARGE } else { SMALL };
-        let version = match http {
-            Http::V1 => String::new(),
-            Http::V2 | Http::V3 => {
-                let streams = streams.map_or(1, NonZeroU32::get);
-                format!("load.http = \"{http}\"\nload.streams = {streams}\n")
-            }
-        };
-        let requests = |object: &str| {
+        let requests_on = |streams: u32, object: &str| {
+            let version = match http {
+                Http::V1 => String::new(),
+                Http::V2 | Http::V3 => {
+                    format!("load.http = \"{http}\"\nload.streams = {streams}\n")
+                }
+            };
             format!("load.operation = \"requests\"\ntarget.object = \"{object}\"\n{version}")
         };
+        let requests = |object: &str| requests_on(streams.map_or(1, NonZeroU32::get), object);
         let object = wanted.object.to_string();
-        // Each connection with one request for the smaller object, which is taken off again.
+        // Each connection with one request for the smaller object, which is taken off again. It needs one stream;
+        // each further one would begin with a connection that has no session to resume.
         let small = if other < LARGE { format!("{other}B") } else { object.clone() };
-        let connection = format!("{}load.requests-per-connection = 1\n", requests(&small));
+        let connection = format!("{}load.requests-per-connection = 1\n", requests_on(1, &small));
         let mut parts = vec![(FULL, connection.clone())];
         if is_resumed {
             parts.push((RESUMED, format!("{connection}load.resumption = \"100%\"\n")));

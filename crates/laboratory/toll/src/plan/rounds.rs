@@ -205,7 +205,10 @@ mod tests {
     use clap::Parser;
     use stats::Direction;
 
+    use ::load::Http;
+
     use super::super::cells::{CORRECTIONS, Window};
+    use super::super::of_plan;
     use super::super::parts::FULL;
     use super::super::words;
     use super::*;
@@ -472,5 +475,25 @@ mod tests {
             assert_eq!(traffic.contains("load.resumption"), is_resumed, "{traffic}");
             assert_eq!(cells.has_ends(&rates), ends);
         }
+    }
+
+    #[test]
+    fn over_http3_each_trial_is_over_quic() {
+        let version = ["--server", "embedded", "--http", "3", "--streams", "4"];
+        let Command { plan: arguments } =
+            Command::parse_from(TRAFFIC_OF_IT.into_iter().chain(version));
+        let cells = Cells::new(&arguments, &PlannedTraffic::of(&arguments, None).unwrap()).unwrap();
+        let rates = vec![2_000.0; cells.cases.len()];
+        let measured = of_plan(&cells.open_loop(&Window::Measured, 7, &rates)).unwrap().cells;
+        assert_eq!(measured.len(), cells.cases.len());
+        for cell in of_plan(&cells.closed_loop()).unwrap().cells.iter().chain(&measured) {
+            assert!(cell.target.quic && cell.load.http == Some(Http::V3), "{}", cell.case);
+            // A second stream's connection would begin with a full handshake.
+            let ends = cell.load.requests_per_connection.as_ref().map(ToString::to_string);
+            let streams = if ends.as_deref() == Some("1") { 1 } else { 4 };
+            assert_eq!(cell.load.streams(), streams, "{}", cell.case);
+        }
+        let resumed = measured.iter().filter(|cell| cell.load.resumption.get() > 0);
+        assert_eq!(resumed.count(), 4);
     }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use http3::ErrorCode::*;
 use quinn_proto::{ConnectionError, Dir};
-use server::{Server, ServerError, Settings};
-use tls::{Stack, Version};
+use server::{CertificateSource, Server, ServerError, Settings};
+use tls::{CertificateKey, MlDsa, Stack, Version};
 
 use client::{Client, LIMIT, Serving, await_settled, data, head, headers, number, settings};
 
@@ -299,6 +299,31 @@ fn connections_whose_client_has_gone_are_freed() {
     idle.until(|client| client.lost.is_some());
     assert_eq!(idle.lost, Some(ConnectionError::TimedOut));
     await_settled(&counters, 2);
+}
+
+/// A chain of ML-DSA needs more than that: its client is to answer first.
+#[test]
+fn an_address_that_is_not_proven_gets_three_times_what_it_sent() {
+    let server = Serving::new(Settings {
+        library: Stack::RustlsAwsLc,
+        certificate: CertificateSource::Fresh(CertificateKey::MlDsa(MlDsa::MlDsa87)),
+        ..settings()
+    });
+    let mut silent = Client::begin(server.address, 1_452);
+    let initial = silent.datagram().unwrap();
+    silent.socket.send(&initial).unwrap();
+    // After a second a server sends again what was not acknowledged (RFC 9002, section 6.2.2).
+    silent.socket.set_read_timeout(Some(Duration::from_millis(1_200))).unwrap();
+    let (mut space, mut count) = ([0; 2_000], 0);
+    while let Ok(more) = silent.socket.recv(&mut space) {
+        count += more;
+    }
+    // The limit (RFC 9000, section 8.1), and the rest of the datagram that begins within it: quinn sends it whole.
+    let limit = 3 * initial.len();
+    assert!((limit - 1_452..limit + 1_452).contains(&count), "{count} for {}", initial.len());
+    let mut client = Client::connect(server.address);
+    assert!(client.received > 2_592 + 2 * 4_627, "a key and two signatures: {}", client.received);
+    assert_eq!(client.get("/bytes/1KiB").status, 200);
 }
 
 /// The limit is the process's, and each test has a process of its own.

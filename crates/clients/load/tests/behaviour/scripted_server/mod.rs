@@ -4,6 +4,7 @@ mod craft;
 pub mod frames;
 mod legacy;
 pub mod quic;
+pub mod relay;
 mod secure;
 mod stacks;
 
@@ -16,7 +17,9 @@ use std::time::Duration;
 
 pub use craft::{ALERT, Craft, DATA, HANDSHAKE};
 pub use legacy::{Gives, Legacy, asking_acceptor, legacy_acceptor, resuming_acceptor};
-pub use secure::{Secure, config, config_of, config_of_group, ecdsa, forged, long_chain, rsa};
+pub use secure::{
+    Secure, asking_config, config, config_of, config_of_group, ecdsa, forged, long_chain, rsa,
+};
 pub use stacks::{Accept, on_each_stack, stacks};
 
 /// The limit of a script's reads and writes, so that no script outlives its test for long.

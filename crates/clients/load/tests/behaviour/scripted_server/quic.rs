@@ -2,7 +2,7 @@
 //! HTTP/3, or not.
 
 use std::collections::HashMap;
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -27,13 +27,22 @@ pub struct Settings {
     pub retries: bool,
     /// One of so many datagrams is not received.
     pub loses_one_in: Option<u64>,
+    /// Where it asks clients to go after the handshake (RFC 9000, section 9.6).
+    pub preferred_address: Option<SocketAddrV4>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         let mut transport = TransportConfig::default();
         transport.mtu_discovery_config(None).initial_mtu(1_452);
-        Self { transport, tls: config(), protocol: b"h3", retries: false, loses_one_in: None }
+        Self {
+            transport,
+            tls: config(),
+            protocol: b"h3",
+            retries: false,
+            loses_one_in: None,
+            preferred_address: None,
+        }
     }
 }
 
@@ -149,6 +158,7 @@ fn serve(
     let tls = QuicServerConfig::try_from(Arc::new(tls)).unwrap();
     let mut server = ServerConfig::with_crypto(Arc::new(tls));
     server.transport_config(Arc::new(settings.transport));
+    server.preferred_address_v4(settings.preferred_address);
     let server = Arc::new(server);
     let mut of_endpoint = EndpointConfig::default();
     // What it has forgotten it takes for its own all the same.

@@ -9,11 +9,11 @@ use rustls::crypto::ring::{default_provider, sign::any_supported_type};
 use rustls::crypto::{CryptoProvider, SupportedKxGroup};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
 use rustls::sign::{CertifiedKey, Signer, SigningKey};
 use rustls::{
-    Error, HandshakeKind, ServerConfig, ServerConnection, SignatureAlgorithm, SignatureScheme,
-    SupportedProtocolVersion,
+    Error, HandshakeKind, RootCertStore, ServerConfig, ServerConnection, SignatureAlgorithm,
+    SignatureScheme, SupportedProtocolVersion,
 };
 use tls::{CertificateKey, Identity};
 
@@ -55,6 +55,25 @@ pub fn long_chain(version: &'static SupportedProtocolVersion, length: usize) -> 
     let mut key = certified(ecdsa(), |key| key);
     key.cert = vec![key.cert[0].clone(); length];
     Arc::new(with_key(&[version], key))
+}
+
+/// A configuration with an ECDSA key that asks clients for a certificate of this authority, or requires one.
+pub fn asking_config(
+    authority: &[u8],
+    versions: &[&'static SupportedProtocolVersion],
+    is_required: bool,
+) -> Arc<ServerConfig> {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(authority).unwrap()).unwrap();
+    let provider = Arc::new(default_provider());
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone());
+    let verifier = if is_required { verifier } else { verifier.allow_unauthenticated() };
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(versions)
+        .unwrap()
+        .with_client_cert_verifier(verifier.build().unwrap())
+        .with_cert_resolver(config_of(ecdsa(), versions).cert_resolver.clone());
+    Arc::new(config)
 }
 
 /// TLS 1.3 with an ECDSA key and this group only.

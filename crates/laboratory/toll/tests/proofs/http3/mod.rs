@@ -1,7 +1,5 @@
-//! HTTP/3 of servers, as aioquic sees it, an implementation of QUIC, HTTP/3 and QPACK that shares nothing with toll's,
-//! and a plan over it.
+//! HTTP/3 of servers, as aioquic sees it: an implementation of QUIC, HTTP/3 and QPACK that shares nothing with toll's.
 
-use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,8 +7,7 @@ use std::process::{Command, Stdio};
 
 use openssl::hash::{MessageDigest, hash};
 use serde::Deserialize;
-use serde_json::Value;
-use support::{Serve, run, text, toll, toll_path};
+use support::{Serve, run, toll_path};
 use targets::{Settings, Target};
 use tls::{CertificateKey, Identity, Version};
 
@@ -20,7 +17,7 @@ use crate::every_server::{server, settings, start};
 struct Response {
     method: String,
     path: String,
-    fields: BTreeMap<String, String>,
+    fields: std::collections::BTreeMap<String, String>,
     length: usize,
     sha256: String,
 }
@@ -162,60 +159,4 @@ fn toll_gets_the_objects_of_aioquics_server() {
     assert_eq!(line["operations"]["errors"], serde_json::json!({}), "{line}");
     assert_eq!(line["bytes"]["body"], 24 * SIZE, "{line}");
     assert_eq!(line["receipt"]["obtained"]["http"]["3 on QUIC 1"], 2, "{line}");
-}
-
-/// Each trial of it is one over QUIC, the traffic's with its resumed connections and streams.
-#[test]
-fn a_plan_over_http3_is_made_and_checked_over_quic() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut command = toll();
-    command.args([
-        "plan",
-        "--server",
-        "embedded",
-        "--http",
-        "3",
-        "--streams",
-        "2",
-        "--trials",
-        "2",
-    ]);
-    command.args([
-        "--new-connections",
-        "100/s",
-        "--requests-per-connection",
-        "4",
-        "--resumed",
-        "50%",
-    ]);
-    command.args(["--certificate-key", "ecdsa:p256", "--json", "--out"]).arg(folder.path());
-    let output = command.output().unwrap();
-    // Two rounds check nothing.
-    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
-    let plan: Value = serde_json::from_slice(&output.stdout).expect(text(&output.stderr));
-    assert_eq!(plan["http"], "3");
-    for part in ["handshakes", "requests"] {
-        assert!(plan["parts"][part].as_f64().unwrap() > 0.0, "{plan}");
-    }
-    let results = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap();
-    let journal = std::fs::read_to_string(results.path().join("journal.jsonl")).unwrap();
-    let mut trials = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let obtained: BTreeMap<String, Value> = trials
-        .by_ref()
-        .filter(|line| line["role"] == "measure")
-        .map(|line| (line["case"].as_str().unwrap().into(), line["receipt"]["obtained"].clone()))
-        .collect();
-    let cases: Vec<&str> = obtained.keys().map(String::as_str).collect();
-    let parts =
-        ["connections", "requests", "requests-of-another-size", "resumed-connections", "traffic"];
-    let each = parts.map(|part| [part.to_owned(), format!("{part}-at-a-quarter")]);
-    assert_eq!(cases, each.as_flattened());
-    for (case, obtained) in &obtained {
-        let versions: Vec<&String> = obtained["http"].as_object().unwrap().keys().collect();
-        assert_eq!(versions, ["3 on QUIC 1"], "{case}");
-        assert!(obtained["quic"]["datagrams_received"].as_u64().unwrap() > 0, "{case}");
-    }
-    let count = |case: &str, what: &str| obtained[case][what].as_u64().unwrap();
-    assert!(count("resumed-connections", "resumed") > count("resumed-connections", "full"));
-    assert!(count("traffic", "resumed") > 0 && count("traffic", "full") > 0);
 }
