@@ -18,6 +18,9 @@ PROVIDER = $(BUILT)/libtoll_offload.so
 COMPILE = cargo build --profile $(PROFILE) --locked --package toll --package offload-provider
 endif
 PROGRAM = $(BUILT)/toll
+# Much of the tests' time is waiting for a window to end, so more run at once than there are CPUs.
+TESTS_AT_ONCE = $$(($$(nproc) * 2))
+PROOFS_AT_ONCE = $$(($$(nproc) * 3 / 2))
 NEXTEST = PATH="$(CURDIR)/target/nextest/bin:$$PATH" cargo nextest run --locked
 
 # Builds toll, measures the embedded server and, where installed, nginx; prints the answers.
@@ -25,12 +28,11 @@ quick: build
 	./$(PROGRAM) run quick
 
 # Units, the load engine, the embedded server and nginx, refusals, a study from file to report. Packages are
-# installed while the tests compile. A third of the tests' time is waiting for a window to end, so more run at once
-# than there are CPUs.
+# installed while the tests compile.
 test:
 	./scripts/needs build
 	$(MAKE) --no-print-directory --jobs=2 tests-need tests-built
-	$(NEXTEST) --test-threads $$(($$(nproc) * 3 / 2))
+	$(NEXTEST) --test-threads $(TESTS_AT_ONCE)
 	@echo "make proofs adds the other servers and clients, hosts and ranks, kernel TLS, accelerators, instruction \
 	counts, profiles, a browser, and each verdict made false from outside"
 
@@ -38,7 +40,7 @@ test:
 proofs:
 	./scripts/needs build
 	$(MAKE) --no-print-directory --jobs=2 proofs-need tests-built
-	$(NEXTEST) --workspace --profile proofs
+	$(NEXTEST) --workspace --profile proofs --test-threads $(PROOFS_AT_ONCE)
 
 tests-need:
 	./scripts/needs test
