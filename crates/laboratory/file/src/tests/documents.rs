@@ -190,6 +190,18 @@ fn shipped_studies_are_named_with_their_questions() {
 }
 
 #[test]
+fn the_readme_lists_the_shipped_studies() {
+    let readme = include_str!("../../../../../README.md");
+    let rows = readme.lines().skip_while(|line| !line.starts_with("| `toll run ...`")).skip(2);
+    let names = rows.map_while(|line| line.strip_prefix("| `")?.split('`').next());
+    let mut listed: Vec<&str> = names.collect();
+    let mut built_in: Vec<&str> = shipped().into_iter().map(|(name, _)| name).collect();
+    listed.sort_unstable();
+    built_in.sort_unstable();
+    assert_eq!(listed, built_in);
+}
+
+#[test]
 fn shipped_studies_have_one_to_three_headlines_in_their_authors_words() {
     for (name, _) in shipped() {
         let study = shipped_at(name, "0-1", None);
