@@ -4,11 +4,12 @@ use std::io;
 
 use datagrams::{Datagrams, Inbox, Received};
 use quinn_proto::Transmit;
+use rustix::net::sockopt;
 use wire::{ErrorKind, Failure};
 
 use crate::socket::Socket;
 
-/// What the kernel is to keep of datagrams that were not received yet.
+/// What the kernel is to keep of datagrams that were not received yet, where it may (net.core.rmem_max).
 const RECEIVE_BUFFER: usize = 8 << 20;
 
 /// What became of a send.
@@ -28,7 +29,7 @@ impl Udp {
     pub(crate) fn new(socket: &Socket) -> Result<Self, Failure> {
         let datagrams = Datagrams::new(socket).map_err(|error| failure(&error))?;
         // Where that is refused, the receipt has what was dropped.
-        let _ = datagrams.set_receive_buffer(socket, RECEIVE_BUFFER);
+        let _ = sockopt::set_socket_recv_buffer_size(socket, RECEIVE_BUFFER);
         Ok(Self(datagrams))
     }
 

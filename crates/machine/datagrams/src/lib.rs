@@ -46,15 +46,6 @@ impl Datagrams {
         UdpSocketState::new(socket.into()).map(Self)
     }
 
-    /// Asks for room for so many bytes that were not received yet; the kernel cuts it to what it allows
-    /// (net.core.rmem_max).
-    ///
-    /// # Errors
-    /// The kernel refuses.
-    pub fn set_receive_buffer(&self, socket: &impl AsFd, bytes: usize) -> io::Result<()> {
-        self.0.set_recv_buffer_size(socket.into(), bytes)
-    }
-
     /// Gives what has come, as much as one call takes; whether more may be there.
     ///
     /// # Errors

@@ -166,7 +166,7 @@ fn versions_and_retries_after_a_packet_of_the_server_change_nothing() {
 }
 
 /// The same load, but by way of the relay.
-fn through(relay: &Relay, job: Job) -> Job {
+pub fn through(relay: &Relay, job: Job) -> Job {
     Job { plan: job.plan, ..https(relay.address, PATH) }
 }
 

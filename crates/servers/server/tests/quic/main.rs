@@ -312,7 +312,7 @@ fn an_address_that_is_not_proven_gets_three_times_what_it_sent() {
     let mut silent = Client::begin(server.address, 1_452);
     let initial = silent.datagram().unwrap();
     silent.socket.send(&initial).unwrap();
-    // After a second a server sends again what was not acknowledged (RFC 9002, section 6.2.2).
+    // The server resends after a second (RFC 9002, section 6.2.2), and may not.
     silent.socket.set_read_timeout(Some(Duration::from_millis(1_200))).unwrap();
     let (mut space, mut count) = ([0; 2_000], 0);
     while let Ok(more) = silent.socket.recv(&mut space) {

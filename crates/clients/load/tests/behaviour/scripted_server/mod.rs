@@ -5,6 +5,7 @@ pub mod frames;
 mod legacy;
 pub mod quic;
 pub mod relay;
+mod running;
 mod secure;
 mod stacks;
 

@@ -3,9 +3,8 @@
 
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
@@ -17,6 +16,7 @@ use quinn_proto::{
 };
 
 use super::config;
+use super::running::Running;
 
 /// How a server is to be, beyond what it says on streams.
 pub struct Settings {
@@ -25,8 +25,6 @@ pub struct Settings {
     pub protocol: &'static [u8],
     /// Whether clients prove their address first.
     pub retries: bool,
-    /// One of so many datagrams is not received.
-    pub loses_one_in: Option<u64>,
     /// Where it asks clients to go after the handshake (RFC 9000, section 9.6).
     pub preferred_address: Option<SocketAddrV4>,
 }
@@ -35,14 +33,7 @@ impl Default for Settings {
     fn default() -> Self {
         let mut transport = TransportConfig::default();
         transport.mtu_discovery_config(None).initial_mtu(1_452);
-        Self {
-            transport,
-            tls: config(),
-            protocol: b"h3",
-            retries: false,
-            loses_one_in: None,
-            preferred_address: None,
-        }
+        Self { transport, tls: config(), protocol: b"h3", retries: false, preferred_address: None }
     }
 }
 
@@ -90,24 +81,12 @@ impl Peer<'_> {
     }
 }
 
-/// What a server has counted.
-#[derive(Debug, Default, Clone, Copy)]
-pub struct Counted {
-    pub connections: usize,
-    /// Datagrams that came, and their bytes; those that it was made not to receive are some of them.
-    pub datagrams: u64,
-    pub bytes: u64,
-    pub dropped: u64,
-    /// Of its last connection.
-    pub stats: ConnectionStats,
-}
-
 /// It runs until it is dropped.
 pub struct QuicServer {
     pub address: SocketAddr,
-    counted: Arc<Mutex<Counted>>,
-    stops: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    connections: Arc<AtomicUsize>,
+    stats: Arc<Mutex<ConnectionStats>>,
+    _running: Running,
 }
 
 impl QuicServer {
@@ -117,31 +96,23 @@ impl QuicServer {
     ) -> Self {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = socket.local_addr().unwrap();
-        let (counted, stops) = (Arc::default(), Arc::default());
-        let thread = {
-            let (counted, stops) = (Arc::clone(&counted), Arc::clone(&stops));
-            std::thread::spawn(move || serve(&socket, settings, script, &counted, &stops))
-        };
-        Self { address, counted, stops, thread: Some(thread) }
+        let connections = Arc::new(AtomicUsize::new(0));
+        let stats = Arc::new(Mutex::default());
+        let counts = (Arc::clone(&connections), Arc::clone(&stats));
+        let running = Running::start(move |is_over| {
+            serve(&socket, settings, script, (&*counts.0, &*counts.1), is_over);
+        });
+        Self { address, connections, stats, _running: running }
     }
 
     /// How many connections it has had.
     pub fn connections(&self) -> usize {
-        self.counted().connections
+        self.connections.load(SeqCst)
     }
 
-    pub fn counted(&self) -> Counted {
-        *self.counted.lock().unwrap()
-    }
-}
-
-impl Drop for QuicServer {
-    fn drop(&mut self) {
-        self.stops.store(true, SeqCst);
-        let ended = self.thread.take().map(JoinHandle::join);
-        if !std::thread::panicking() {
-            ended.unwrap().unwrap();
-        }
+    /// What quinn-proto counts of its last connection: all but the first datagram that came.
+    pub fn stats(&self) -> ConnectionStats {
+        *self.stats.lock().unwrap()
     }
 }
 
@@ -149,8 +120,8 @@ fn serve(
     socket: &UdpSocket,
     settings: Settings,
     mut script: impl FnMut(&mut Peer<'_>, Happened),
-    counted: &Mutex<Counted>,
-    stops: &AtomicBool,
+    (connections, stats): (&AtomicUsize, &Mutex<ConnectionStats>),
+    is_over: &AtomicBool,
 ) {
     socket.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
     let mut tls = (*settings.tls).clone();
@@ -169,21 +140,9 @@ fn serve(
     let mut open: HashMap<ConnectionHandle, Connection> = HashMap::new();
     let (mut is_dead, mut forgets) = (false, false);
     let (mut bytes, mut out) = (vec![0; 65_535], Vec::new());
-    while !stops.load(SeqCst) {
+    while !is_over.load(SeqCst) {
         let received = socket.recv_from(&mut bytes);
         if is_dead {
-            continue;
-        }
-        let is_lost = received.as_ref().is_ok_and(|(length, _)| {
-            let mut counted = counted.lock().unwrap();
-            counted.datagrams += 1;
-            counted.bytes += *length as u64;
-            let is_lost =
-                settings.loses_one_in.is_some_and(|of| counted.datagrams.is_multiple_of(of));
-            counted.dropped += u64::from(is_lost);
-            is_lost
-        });
-        if is_lost {
             continue;
         }
         if let Ok((length, from)) = received {
@@ -206,7 +165,7 @@ fn serve(
                                 continue;
                             }
                         };
-                        counted.lock().unwrap().connections += 1;
+                        connections.fetch_add(1, SeqCst);
                         open.insert(handle, connection);
                     }
                 }
@@ -242,7 +201,7 @@ fn serve(
                     let _ = socket.send_to(&out[..transmit.size], transmit.destination);
                 }
             }
-            counted.lock().unwrap().stats = connection.stats();
+            *stats.lock().unwrap() = connection.stats();
         }
         if std::mem::take(&mut forgets) {
             (quic, open) = (endpoint(), HashMap::new());

@@ -1,10 +1,10 @@
 //! A relay of datagrams between the client and a server, which loses, adds and moves what a test says.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::thread::JoinHandle;
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
+
+use super::running::Running;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sender {
@@ -37,8 +37,7 @@ impl Ends<'_> {
 pub struct Relay {
     /// For the client.
     pub address: SocketAddr,
-    stops: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    _running: Running,
 }
 
 impl Relay {
@@ -53,9 +52,7 @@ impl Relay {
         back.connect(server).unwrap();
         front.set_nonblocking(true).unwrap();
         back.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
-        let stops = Arc::new(AtomicBool::new(false));
-        let is_over = stops.clone();
-        let thread = std::thread::spawn(move || {
+        let running = Running::start(move |is_over| {
             let mut bytes = vec![0; 65_535];
             let mut ends = Ends { front: &front, back: &back, address, client: address };
             while !is_over.load(SeqCst) {
@@ -68,16 +65,6 @@ impl Relay {
                 }
             }
         });
-        Self { address, stops, thread: Some(thread) }
-    }
-}
-
-impl Drop for Relay {
-    fn drop(&mut self) {
-        self.stops.store(true, SeqCst);
-        let ended = self.thread.take().map(JoinHandle::join);
-        if !std::thread::panicking() {
-            ended.unwrap().unwrap();
-        }
+        Self { address, _running: running }
     }
 }
