@@ -188,7 +188,7 @@ fn listed() -> String {
 /// The exit code, and the line for what is not whole.
 fn ended(measurement: &Measurement) -> Result<Exit, Failure> {
     if measurement.interrupted {
-        eprintln!("toll: interrupted; the figures use the samples until then");
+        crate::note("interrupted; the figures use the samples until then");
         return Ok(Exit::Interrupted);
     }
     let outcomes = || measurement.rows.iter().map(|row| &row.outcome);

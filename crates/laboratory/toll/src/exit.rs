@@ -70,7 +70,7 @@ impl Failure {
     }
 
     pub(crate) fn report(self) -> Exit {
-        eprintln!("toll: {}", self.message);
+        crate::note(&self.message);
         self.exit
     }
 }

@@ -193,10 +193,10 @@ impl Arguments {
             observe::Listens::Yes => Ok(()),
             observe::Listens::Unknown => {
                 if let Some(elsewhere) = elsewhere().filter(|_| is_apart) {
-                    eprintln!(
-                        "toll: {elsewhere}; what passes connections on to it is in the figures, and not in its CPU \
+                    crate::note(format_args!(
+                        "{elsewhere}; what passes connections on to it is in the figures, and not in its CPU \
                          time: load it there"
-                    );
+                    ));
                 }
                 Ok(())
             }
@@ -239,13 +239,15 @@ impl Arguments {
         if !address.ip().to_canonical().is_loopback()
             && let Some(name) = proxy_variable(self.url.is_tls())
         {
-            eprintln!(
-                "toll: {name} is set and not used: the load goes to {address} itself; to measure the proxy, load its \
+            crate::note(format_args!(
+                "{name} is set and not used: the load goes to {address} itself; to measure the proxy, load its \
                  own address"
-            );
+            ));
         }
         for refused in refused {
-            eprintln!("toll: {host} is loaded at {address}, since it is not reached at {refused}");
+            crate::note(format_args!(
+                "{host} is loaded at {address}, since it is not reached at {refused}"
+            ));
         }
         Ok(address)
     }

@@ -1,5 +1,8 @@
 //! `toll`: a laboratory for the cost of TLS.
 
+// Their macros panic when nobody reads what is printed.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 mod agent;
 mod bench;
 mod check;
@@ -24,6 +27,7 @@ mod studies;
 mod summary;
 mod usage;
 
+use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -114,11 +118,22 @@ pub(crate) fn print(text: &str) {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            eprintln!("toll: the output cannot be written: {error}");
+            crate::note(format_args!("the output cannot be written: {error}"));
             std::process::exit(Exit::Failed.code().into());
         }
         Ok(()) | Err(_) => {}
     }
+}
+
+/// Prints a line to stderr, after the program's name. Nobody may read it any more, or its disk may be full; that
+/// changes neither what is measured nor the exit code.
+pub(crate) fn note(text: impl Display) {
+    print_beside(format_args!("toll: {text}\n"));
+}
+
+/// Prints to stderr, on the same terms.
+pub(crate) fn print_beside(text: impl Display) {
+    let _ = std::io::stderr().lock().write_all(text.to_string().as_bytes());
 }
 
 pub(crate) fn allowed_cpus() -> Result<CpuList, Failure> {

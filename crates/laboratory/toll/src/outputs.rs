@@ -43,7 +43,7 @@ impl Found {
         let cpus = results.most_cpus().map_err(Failure::request)?;
         let entries = entries.of_cells(study.cell_names(), cpus);
         for sentence in entries.left_out.sentences() {
-            eprintln!("toll: warning: {}: {sentence}", results.folder().display());
+            crate::note(format_args!("warning: {}: {sentence}", results.folder().display()));
         }
         let analysis = Analysis::of(&study, &entries, &targets, machine.as_ref());
         let findings = analysis.findings(&entries.trials);

@@ -81,7 +81,9 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     let lines = measure(&study, &results, arguments.json, &interrupted)?;
     let Some(lines) = lines else {
         let folder = results.folder().display();
-        eprintln!("toll: interrupted; toll run --continue {folder} measures the rest of its cells");
+        crate::note(format_args!(
+            "interrupted; toll run --continue {folder} measures the rest of its cells"
+        ));
         return Ok(Exit::Interrupted);
     };
     let several = cells.several_cores(arguments.trials, &rates);
@@ -155,7 +157,7 @@ fn measure(
         experiment.check()?;
         let mut progress = RunProgress::new(!is_silent);
         let mut tell = |event: Event<'_>| match event {
-            Event::Lacks(text) => progress.beside(|| eprintln!("toll: {text}")),
+            Event::Lacks(text) => progress.beside(|| crate::note(text)),
             Event::Progress { left, words } => progress.show(left, words),
             Event::Says(_) | Event::Started(_) | Event::Finished { .. } => {}
         };

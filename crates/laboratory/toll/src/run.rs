@@ -77,7 +77,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     match (found, ended) {
         (Some(found), ended) => arguments.present(&results, &found, ended),
         (None, Ok(Ended::Interrupted)) => {
-            eprintln!("toll: interrupted before the first trial ended: nothing was measured");
+            crate::note("interrupted before the first trial ended: nothing was measured");
             Ok(Exit::Interrupted)
         }
         (None, Ok(Ended::Complete)) => Err(Failure::measurement("no trial was run")),
@@ -121,8 +121,8 @@ impl Arguments {
             }
         }
         if self.prints_no_words() {
-            eprint!("{}", outcomes.in_words());
-            eprintln!("toll: everything is in {}", results.folder().display());
+            crate::print_beside(outcomes.in_words());
+            crate::note(format_args!("everything is in {}", results.folder().display()));
         } else {
             let folder = results.folder().display();
             let how = match ended {
@@ -146,7 +146,7 @@ impl Arguments {
                 exported?;
             }
             // The reason why the run ended is the last line.
-            Err(_) => exported.unwrap_or_else(|failure| eprintln!("toll: {}", failure.message)),
+            Err(_) => exported.unwrap_or_else(|failure| crate::note(failure.message)),
         }
         match ended {
             Ok(Ended::Interrupted) => Ok(Exit::Interrupted),

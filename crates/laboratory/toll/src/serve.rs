@@ -151,7 +151,7 @@ pub(crate) fn main(arguments: Arguments) -> Result<Exit, Failure> {
         server::become_nobody().map_err(Failure::request)?;
     }
     announce(&server, json);
-    server.run(&stop, &|text| eprintln!("toll: {text}")).map_err(Failure::measurement)?;
+    server.run(&stop, &|text| crate::note(text)).map_err(Failure::measurement)?;
     Ok(Exit::Done)
 }
 

@@ -27,6 +27,7 @@ mod software;
 mod sys;
 
 use std::ffi::{CStr, CString, c_int, c_void};
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -162,7 +163,8 @@ pub unsafe fn provide(
     let begin = || {
         // SAFETY: OpenSSL gives its functions, with an end, and a handle for them.
         let settings = unsafe { settings::read(handle, core.cast()) };
-        let settings = settings.map_err(|why| eprintln!("toll's OpenSSL provider: {why}")).ok()?;
+        let report = |why| writeln!(std::io::stderr(), "toll's OpenSSL provider: {why}");
+        let settings = settings.map_err(report).ok()?;
         settings.accelerator.make();
         if let Some(rows) = settings.counters {
             crate::count_in(rows);

@@ -247,7 +247,7 @@ impl Arguments {
                 Event::Says(text) => progress.beside(|| self.say(&text)),
                 Event::Started(text) if self.verbose => progress.beside(|| self.say(&text)),
                 Event::Started(_) => {}
-                Event::Lacks(text) if self.is_silent() => eprintln!("toll: {text}"),
+                Event::Lacks(text) if self.is_silent() => crate::note(text),
                 Event::Lacks(text) => progress.beside(|| self.say(&text)),
                 Event::Progress { left, words } => progress.show(left + later, &|| {
                     let (parts, doing) = words();

@@ -102,9 +102,9 @@ fn measure(
             ErrorClass::Absent if !arguments.is_silent() => {
                 arguments.say(&format!("{name} is left out: {error}"));
             }
-            ErrorClass::Absent => eprintln!("toll: {name} is left out: {error}"),
+            ErrorClass::Absent => crate::note(format_args!("{name} is left out: {error}")),
             class => {
-                eprintln!("toll: {name}: {error}");
+                crate::note(format_args!("{name}: {error}"));
                 ended.is_any_failed = true;
                 ended.is_any_measured |= class == ErrorClass::Failed;
             }
@@ -127,7 +127,7 @@ fn present(
     let folder = results.folder().display();
     if parts.is_empty() {
         if ended.is_interrupted {
-            eprintln!("toll: interrupted before the first trial ended: nothing was measured");
+            crate::note("interrupted before the first trial ended: nothing was measured");
             return Ok(Exit::Interrupted);
         }
         let exit = if ended.is_any_measured { Exit::Failed } else { Exit::Refused };
@@ -137,7 +137,7 @@ fn present(
     }
     // Printed first: a disk that is full takes the report, not the answers.
     if arguments.json {
-        eprintln!("toll: everything is in {folder}");
+        crate::note(format_args!("everything is in {folder}"));
     } else {
         let whole = whole.map_or(String::new(), |time| {
             format!("The whole of it (without --scale) takes {} here.\n", words(time))

@@ -21,6 +21,7 @@ mod included;
 mod install;
 mod libraries;
 mod load;
+mod lost_outputs;
 mod methods;
 mod names;
 mod older_findings;
