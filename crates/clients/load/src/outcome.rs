@@ -9,6 +9,7 @@ use crate::failures::Failures;
 use crate::http2_counts::Http2Counts;
 use crate::own_time::ThreadUse;
 use crate::quic_counts::QuicCounts;
+use crate::stream_counts::StreamCounts;
 use crate::up::Up;
 use crate::user_time::UserTime;
 use wire::handshake::{Fingerprint, Negotiated};
@@ -99,14 +100,19 @@ pub struct Outcome {
     /// Answers that came on connections that have been opened, and these connections, warm-up included.
     pub answers: u64,
     pub connections: u64,
-    /// Requests that were sent again on a new connection, because the server had closed the kept one before
-    /// it answered.
+    /// Requests that were sent again within the window, because they had no answer: whatever the protocol and the
+    /// reason, each time that one was.
     pub sent_again: u64,
+    /// Those of them that the server had not begun with, as it said: their stream was refused, or a GOAWAY left
+    /// them out. The others were on a kept connection that it closed.
+    pub not_taken: u64,
     /// Connections that were to carry a number of requests and have ended, warm-up included.
     pub ended: EndedConnections,
     /// Connections whose opening waited until a packet was sent again.
     pub repeated: Repeated,
-    /// What was counted of HTTP/2 connections; all 0 over HTTP/1.1.
+    /// What was counted of connections that carry several requests at once.
+    pub streams: StreamCounts,
+    /// The frames of those over HTTP/2.
     pub http2: Http2Counts,
     /// What the QUIC connections of the load did.
     pub quic: QuicCounts,
@@ -393,11 +399,13 @@ impl Outcome {
         }
         self.not_closed_by_server += other.not_closed_by_server;
         self.sent_again += other.sent_again;
+        self.not_taken += other.not_taken;
         add_counts(&mut self.ended.by_requests, other.ended.by_requests);
         self.ended.rests += other.ended.rests;
         self.ended.by_server += other.ended.by_server;
         self.repeated.connections += other.repeated.connections;
         self.repeated.time.0 += other.repeated.time.0;
+        self.streams.add(other.streams);
         self.http2.add(other.http2);
         self.quic.add(other.quic);
         self.lost.extend(other.lost);

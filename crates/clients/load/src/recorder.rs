@@ -133,9 +133,9 @@ impl Recorder {
 
     /// Counts a request that is sent again, for this reason.
     pub(crate) fn sends_again(&mut self, window: &Window, now: u64, why: Unanswered) {
-        match why {
-            Unanswered::Closed => self.outcome.sent_again += u64::from(window.contains(now)),
-            Unanswered::NotTaken => self.outcome.http2.retries += 1,
+        if window.contains(now) {
+            self.outcome.sent_again += 1;
+            self.outcome.not_taken += u64::from(why == Unanswered::NotTaken);
         }
     }
 
@@ -290,20 +290,18 @@ impl Recorder {
         self.outcome.bytes.opened += opened;
     }
 
-    /// Counts an operation under way when the window ended.
-    pub(crate) fn in_flight(&mut self, window: &Window, begun: Begun) {
+    /// Counts an operation under way when the window ended, by what it waits for and how it would fail without that.
+    pub(crate) fn in_flight(
+        &mut self,
+        window: &Window,
+        begun: Begun,
+        (kind, awaited): (ErrorKind, &str),
+    ) {
         self.judge_deadline(window, begun.times.intended, None);
         if begun.counts != Counts::Late {
             self.was_in_flight(window.end(), begun.times);
-        }
-    }
-
-    /// Notes what those waited for that were counted as under way since then.
-    pub(crate) fn unended(&mut self, before: u64, (kind, awaited): (ErrorKind, &str)) {
-        let count = self.outcome.in_flight - before;
-        if count > 0 {
             let seen = format!("{awaited} had not ended when the window did");
-            self.outcome.unended.add_all(kind, count, &seen);
+            self.outcome.unended.add_all(kind, 1, &seen);
         }
     }
 
@@ -406,7 +404,7 @@ mod tests {
 
         fn is_in_flight(&mut self, window: &Window, times: Times) {
             let begun = self.begins(window, times);
-            self.in_flight(window, begun);
+            self.in_flight(window, begun, (ErrorKind::Stall, "it"));
         }
     }
 
@@ -562,7 +560,7 @@ mod tests {
                     2 => recorder.fails(&window, end, times),
                     3 => {
                         let begun = recorder.begins(&window, times);
-                        recorder.in_flight(&window, begun);
+                        recorder.in_flight(&window, begun, (ErrorKind::Stall, "it"));
                     }
                     _ if window.has_seen(intended) => recorder.waits(&window, intended),
                     _ => recorder.connection_failed(&window, end, failure()),

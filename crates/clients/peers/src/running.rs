@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use load::{ByteCounts, Http, Job, Load, Outcome, PeerClient, Progress};
+use load::{ByteCounts, Job, Load, Outcome, PeerClient, Progress};
 use rustix::process::{Pid, Signal, kill_process};
 use targets::{Captured, GuardedProcess};
 use units::Nanos;
@@ -178,10 +178,9 @@ impl Load for PeerLoad {
                 outcome.window = report.duration.unwrap_or_else(|| elapsed(self.spawned));
                 outcome.completed = report.completed;
                 outcome.bytes = ByteCounts { body: report.body, unproven: 0, opened: report.body };
-                let is_http2 = report.http == Http::V2;
-                outcome.http2.connections = u64::from(is_http2);
-                outcome.http2.by_alpn = u64::from(is_http2 && report.negotiated.is_some());
-                outcome.quic.connections = u64::from(report.http == Http::V3);
+                let is_asked = self.job.plan.http == Some(report.http);
+                outcome.streams.connections = u64::from(is_asked);
+                outcome.streams.by_alpn = u64::from(is_asked && report.negotiated.is_some());
                 outcome.negotiated = report.negotiated.map(|kind| (kind, 1)).into_iter().collect();
                 for (kind, count, words) in report.failures {
                     outcome.failures.add_all(kind, count, &words);

@@ -21,6 +21,8 @@ pub enum Mark {
     Disturbed,
     /// The trials' rates differ widely: something else than the cell decided them.
     Spread,
+    /// In some trials operations stood still, which the latencies leave out.
+    StoodStill,
     /// Some trials are not valid; the figure is of the others.
     SomeInvalid,
     /// There are fewer trials than the study asks for.
@@ -65,6 +67,12 @@ impl Mark {
                 "?",
                 "the rates of the trials differ by more than a quarter of their median, so other work \
                  affected them",
+            ),
+            Self::StoodStill => (
+                "stood still",
+                "&",
+                "operations had not ended in some or all trials, and had taken longer than any that did: the \
+                 latencies leave them out",
             ),
             Self::SomeInvalid => {
                 ("some invalid", "!", "some trials are invalid; the figure uses the others")

@@ -12,8 +12,8 @@ mod session;
 pub(crate) mod testing;
 
 use report::{Column, Look, Page};
-use trial::{Measured, WarningKind};
-use units::Nanos;
+use trial::{Measured, StoodStill, WarningKind};
+use units::{Nanos, thousands};
 
 use crate::screen::Screen;
 
@@ -54,6 +54,12 @@ pub(crate) fn of_trial(measured: &Measured, detail: Detail, screen: Screen) -> S
             page.blank();
         }
         table(&mut page, latency::columns(&line.latency_ns));
+        if let Some(StoodStill { operations, at_least_ns }) = line.latency_ns.stood_still {
+            let (count, least) = (thousands(operations), Nanos(at_least_ns));
+            let words =
+                format!("without {count} that had taken more than {least} and had not ended");
+            row(&mut page, "latency", &words);
+        }
         table(&mut page, histogram::columns(&measured.outcome.latencies, screen));
         // What a quota added to a pause is no coalescing; a warning has that.
         let is_stopped =

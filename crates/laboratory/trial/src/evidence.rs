@@ -7,7 +7,7 @@ mod rounding;
 mod tests;
 
 use cpus::CpuList;
-use load::{ErrorKind, Http2Counts, LateTimers, Repeated, Verified};
+use load::{ErrorKind, LateTimers, Repeated, StreamCounts, Verified};
 use observe::{CpuShare, CpuTimeSource, CpuWindow, OpenDescriptors, TaskWindow};
 use serde::{Deserialize, Serialize};
 use serde_with::{skip_serializing_none, with_prefix};
@@ -111,7 +111,7 @@ pub struct Evidence {
     pub backend_busy: Option<f64>,
     /// Operations of the server's accelerator over what its engines can do in that time.
     pub accelerator_busy: Option<f64>,
-    /// The share of their time that requests waited for the server to open a window of HTTP/2, with more
+    /// The share of their time that requests waited for the server to open a window of HTTP/2 or QUIC, with more
     /// of their body to send, warm-up included; absent where they have none.
     pub window_waiting: Option<f64>,
     /// Operations that completed over those that were meant to start in the window; absent in a
@@ -210,8 +210,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) connections: usize,
     /// Connections that were opened late; not known of other programs.
     pub(crate) repeated: Option<Repeated>,
-    /// Of HTTP/2.
-    pub(crate) http2: &'a Http2Counts,
+    /// Of HTTP/2 and HTTP/3.
+    pub(crate) streams: &'a StreamCounts,
     /// Of QUIC.
     pub(crate) quic: Option<&'a QuicUse>,
     /// Whether the server's machine was read, so that its accept queue is among those counted.
@@ -304,8 +304,8 @@ impl Evidence {
                 .backend()
                 .zip(facts.backend_cpus)
                 .map(|(usage, cpus)| rounded(usage.on_cpu / cpus.len() as f64)),
-            window_waiting: (facts.http2.with_body_for > Nanos(0)).then(|| {
-                let Http2Counts { held_up_for, with_body_for, .. } = facts.http2;
+            window_waiting: (facts.streams.with_body_for > Nanos(0)).then(|| {
+                let StreamCounts { held_up_for, with_body_for, .. } = facts.streams;
                 rounded(held_up_for.seconds() / with_body_for.seconds())
             }),
             offered_served: operations

@@ -204,7 +204,8 @@ impl Verdict {
                  -S INTERFACE; nstat -az TcpRetransSegs), fix it and measure again"
             }
             Limit::FlowControl => {
-                "let the server take more of a request's body at once (nginx: http2_body_preread_size; \
+                "let the server take more of a request's body at once (nginx: http2_body_preread_size, over HTTP/3 \
+                 http3_stream_buffer_size; \
                  HAProxy: tune.h2.fe.initial-window-size; Apache: H2WindowSize), or send shorter ones"
             }
             Limit::LatencyLimit => {

@@ -1,6 +1,6 @@
 //! What HTTP/2 connections did, as a receipt has it.
 
-use load::{HTTP2_MAX_FRAME, HTTP2_WINDOW, Http2Counts, Plan};
+use load::{HTTP2_MAX_FRAME, HTTP2_WINDOW, Http2Counts, Plan, StreamCounts};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
@@ -26,11 +26,9 @@ impl Http2Settings {
 #[serde(default)]
 pub struct Http2Use {
     /// How many streams at once the server's SETTINGS allowed at least.
-    pub streams_allowed: Option<u32>,
+    pub streams_allowed: Option<u64>,
     /// GOAWAYs that the server sent.
     pub goaways: u64,
-    /// Requests that it had not taken then, and that were asked again on another connection.
-    pub retries: u64,
     /// Bytes of a request's fields, names and values, and of the frames that carried them.
     pub request_fields: Option<f64>,
     pub request_frames: Option<f64>,
@@ -50,22 +48,21 @@ pub struct Http2Use {
 }
 
 impl Http2Use {
-    pub(crate) fn of(counts: &Http2Counts) -> Option<Self> {
-        let sent = |count| mean(count, counts.requests);
-        let received = |count| mean(count, counts.answers);
-        (counts.connections > 0).then(|| Self {
-            streams_allowed: counts.allowed_streams,
-            goaways: counts.goaways,
-            retries: counts.retries,
-            request_fields: sent(counts.fields_sent),
-            request_frames: sent(counts.header_bytes_sent),
-            response_fields: received(counts.fields_received),
-            response_frames: received(counts.header_bytes_received),
+    pub(crate) fn of(streams: &StreamCounts, counts: &Http2Counts) -> Option<Self> {
+        let sent = |count| mean(count, streams.requests);
+        let received = |count| mean(count, streams.answers);
+        (counts.frames_sent > 0).then(|| Self {
+            streams_allowed: streams.allowed,
+            goaways: streams.goaways,
+            request_fields: sent(streams.fields_sent),
+            request_frames: sent(streams.header_bytes_sent),
+            response_fields: received(streams.fields_received),
+            response_frames: received(streams.header_bytes_received),
             data_frames: received(counts.data_frames),
             frames_sent: counts.frames_sent,
             frames_received: counts.frames_received,
             window_left: counts.least_window,
-            held_up: counts.held_up,
+            held_up: streams.held_up,
         })
     }
 }
@@ -82,17 +79,16 @@ mod tests {
     #[test]
     fn what_responses_took_is_of_those_that_came() {
         // Half of the requests were refused and sent again.
-        let counts = Http2Counts {
-            connections: 1,
+        let streams = StreamCounts {
             requests: 20,
             answers: 10,
             fields_sent: 2000,
             fields_received: 1930,
             header_bytes_received: 300,
-            data_frames: 40,
-            ..Http2Counts::default()
+            ..StreamCounts::default()
         };
-        let used = Http2Use::of(&counts).unwrap();
+        let counts = Http2Counts { frames_sent: 20, data_frames: 40, ..Http2Counts::default() };
+        let used = Http2Use::of(&streams, &counts).unwrap();
         assert_eq!((used.request_fields, used.response_fields), (Some(100.0), Some(193.0)));
         assert_eq!((used.response_frames, used.data_frames), (Some(30.0), Some(4.0)));
     }

@@ -22,6 +22,7 @@ use crate::operations::{Arrivals, Operations, UnderWayNs, first_words};
 use crate::quota_use::QuotaUse;
 use crate::ranks::RankReport;
 use crate::receipt::Receipt;
+use crate::stood_still::StoodStill;
 use crate::trial::Trial;
 use crate::trial_record::{
     ByteCounts, CpuTimes, LatencyNs, PageFigures, SCHEMA, Traffic, TrialRecord, rates,
@@ -89,11 +90,7 @@ pub(crate) fn judge(trial: &Trial, outcome: &Outcome, observed: &Observed) -> Tr
         core_hz: observed.core_hz,
         ranks: ranks.map(|ranks| ranks.figures.clone()).unwrap_or_default(),
         lost_ranks: ranks.map(RankReport::lost_numbers).unwrap_or_default(),
-        latency_ns: LatencyNs {
-            file: trial.latency_file.clone(),
-            mean: mean_response(outcome),
-            ..LatencyNs::from(&outcome.latencies)
-        },
+        latency_ns: trial.latency(outcome),
         traffic: Traffic::mean(outcome.traffic),
         littles_law,
         pages: outcome.pages.iter().map(PageFigures::from).collect(),
@@ -174,7 +171,7 @@ impl Trial {
             receipt.mismatch.extend(ranks.congestion_mismatch().filter(|_| is_open));
         }
         if receipt.obtained.quic.is_some() {
-            connections.add_quic(outcome.quic.connections);
+            connections.add_quic(outcome.streams.connections);
         }
         receipt.add_connections(&connections, self.is_over_loopback());
         receipt.obtained.mpi = ranks.and_then(|ranks| ranks.mpi.clone());
@@ -207,6 +204,16 @@ impl Trial {
         receipt
     }
 
+    fn latency(&self, outcome: &Outcome) -> LatencyNs {
+        let Outcome { latencies, under_way, window, .. } = outcome;
+        LatencyNs {
+            file: self.latency_file.clone(),
+            stood_still: StoodStill::of(&latencies.whole, &under_way.whole, *window),
+            mean: mean_response(outcome),
+            ..LatencyNs::from(latencies)
+        }
+    }
+
     /// The figures of every candidate for the limit.
     fn evidence(
         &self,
@@ -226,7 +233,7 @@ impl Trial {
             window: outcome.window,
             connections: self.job.plan.connections,
             repeated: outcome.peer.is_none().then_some(outcome.repeated),
-            http2: &outcome.http2,
+            streams: &outcome.streams,
             quic: receipt.obtained.quic.as_ref(),
             is_server_read: self.is_server_read(),
             readings: &observed.readings,
@@ -281,16 +288,21 @@ impl Trial {
             let handshakes: u64 = outcome.negotiated.iter().map(|(_, count)| count).sum();
             // A paced load has fewer operations than connections where its window is short.
             let is_opened_once = handshakes <= connections as u64 && self.job.url.is_tls();
-            warnings.extend(Warning::kept_connections_closed(outcome.sent_again, connections));
+            let closed = outcome.sent_again - outcome.not_taken;
+            warnings.extend(Warning::kept_connections_closed(closed, connections));
             warnings.extend(match plan.arrival.is_paced() && is_opened_once {
                 true => Warning::still_opening(opened, connections),
                 false => Warning::connections_not_kept(opened, outcome.completed),
             });
         }
+        let Outcome { not_taken, completed, .. } = **outcome;
+        warnings.extend(Warning::requests_not_taken(not_taken, completed));
         warnings.extend(
             littles_law.and_then(|law| Warning::littles_law(law, nouns, self.job.ends_by_itself())),
         );
-        let latency = LatencyNs::from(&outcome.latencies);
+        let latency = self.latency(outcome);
+        let still = latency.stood_still;
+        warnings.extend(still.map(|still| Warning::stood_still(still, latency.max, nouns)));
         let quic = receipt.obtained.quic.as_ref();
         if quic.is_none() {
             warnings.extend(Warning::delayed_acknowledgements(latency.first_byte_p50, latency.p50));

@@ -35,7 +35,6 @@ mod machine;
 mod memory_use;
 mod mismatch;
 mod moment;
-mod multiplexed;
 mod nouns;
 mod observed;
 mod obtained;
@@ -51,6 +50,7 @@ mod reports;
 mod run;
 mod sending;
 mod server_cpus;
+mod stood_still;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod trial;
@@ -92,6 +92,7 @@ pub use receipt_rows::ReceiptRow;
 pub use reports::{Reports, ServerReport};
 pub use sending::Sending;
 pub use server_cpus::server_cpus;
+pub use stood_still::StoodStill;
 pub use trial::{Hooks, Measured, Trial};
 pub use trial_record::{
     ByteCounts, CoreSeries, CpuTimes, LatencyNs, PageFigures, SCHEMA, Traffic, TrialRecord,

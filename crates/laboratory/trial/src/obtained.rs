@@ -15,7 +15,6 @@ use crate::accelerator_use::AcceleratorUse;
 use crate::asked::pace;
 use crate::backend_use::BackendUse;
 use crate::http2_use::Http2Use;
-use crate::multiplexed::Multiplexed;
 use crate::quic_use::{QuicUse, VERSION};
 use crate::quota_use::QuotaUse;
 
@@ -147,9 +146,10 @@ pub struct Obtained {
     /// Connections that the server did not close after their last response, although it was asked to or the
     /// client had ended them; only where that ends connections, and by FIN.
     pub kept_open: Option<u64>,
-    /// Requests that were sent again on a new connection, because the server had closed the kept one before
-    /// it answered; absent where none was.
+    /// Requests that were sent again within the window, because they had no answer; absent where none was.
     pub sent_again: Option<u64>,
+    /// Those of them that the server had not begun with, as it said; the others were on kept connections that it closed.
+    pub not_taken: Option<u64>,
     /// Where a number was asked for: the mean of the connections that the client ended, those left out that
     /// began in the middle of their lives. Otherwise completed operations of the window over connections
     /// of the whole load; only where connections are kept.
@@ -250,11 +250,12 @@ impl Obtained {
             connections_at_begin: outcome.up.map(|up| up.at_begin),
             connections_at_end: outcome.up.map(|up| up.at_end),
             http: protocols(job, outcome),
-            streams: Multiplexed::of(&job.plan, outcome).map(|used| used.most),
-            http2: Http2Use::of(&outcome.http2),
-            quic: QuicUse::of(&outcome.quic),
+            streams: job.plan.has_streams().then_some(outcome.streams.most),
+            http2: Http2Use::of(&outcome.streams, &outcome.http2),
+            quic: QuicUse::of(&outcome.streams, &outcome.quic),
             kept_open: is_end_awaited.then_some(outcome.not_closed_by_server),
             sent_again: Some(outcome.sent_again).filter(|count| *count > 0),
+            not_taken: Some(outcome.not_taken).filter(|count| *count > 0),
             requests_per_connection: match ended {
                 Some(ended) => mean_requests(ended),
                 // Those of a session ask for pages and what they lead to.
@@ -346,15 +347,15 @@ impl Obtained {
 
 /// Connections by how they came to their protocol; only where HTTP/2 or 3 was asked for.
 fn protocols(job: &Job, outcome: &Outcome) -> BTreeMap<String, u64> {
-    let http2 = &outcome.http2;
-    let by_knowledge = http2.connections.saturating_sub(http2.by_alpn);
+    let streams = &outcome.streams;
+    let by_knowledge = streams.connections.saturating_sub(streams.by_alpn);
     let all = match job.plan.http {
         None | Some(Http::V1) => Vec::new(),
         Some(Http::V2) => vec![
-            ("2 by ALPN".to_owned(), http2.by_alpn),
+            ("2 by ALPN".to_owned(), streams.by_alpn),
             ("2 by prior knowledge".to_owned(), by_knowledge),
         ],
-        Some(Http::V3) => vec![(format!("3 on QUIC {VERSION}"), outcome.quic.connections)],
+        Some(Http::V3) => vec![(format!("3 on QUIC {VERSION}"), streams.connections)],
     };
     all.into_iter().filter(|(_, count)| *count > 0).collect()
 }

@@ -1,6 +1,6 @@
 //! What QUIC connections did, as a receipt has it.
 
-use load::QuicCounts;
+use load::{QuicCounts, StreamCounts};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
@@ -19,6 +19,9 @@ pub struct QuicUse {
     pub streams_allowed: Option<u64>,
     /// GOAWAYs that the server sent.
     pub goaways: u64,
+    /// Requests that waited until the server opened a window.
+    #[serde(skip_serializing_if = "crate::evidence::is_zero")]
+    pub held_up: u64,
     /// Bytes of a request's fields, names and values, and what they took compressed.
     pub request_fields: Option<f64>,
     pub request_compressed: Option<f64>,
@@ -55,18 +58,19 @@ pub(crate) const VERSION: u32 = 1;
 
 impl QuicUse {
     /// What is known of connections that reported datagrams, as toll's own do.
-    pub(crate) fn of(counts: &QuicCounts) -> Option<Self> {
+    pub(crate) fn of(streams: &StreamCounts, counts: &QuicCounts) -> Option<Self> {
         let sent = |count| mean(count, counts.datagrams_sent);
         let received = |count| mean(count, counts.datagrams_received);
         (counts.datagrams_sent > 0).then(|| Self {
             version: VERSION,
             retries: counts.retries,
-            streams_allowed: counts.allowed_streams,
-            goaways: counts.goaways,
-            request_fields: mean(counts.fields_sent, counts.requests),
-            request_compressed: mean(counts.header_bytes_sent, counts.requests),
-            response_fields: mean(counts.fields_received, counts.answers),
-            response_compressed: mean(counts.header_bytes_received, counts.answers),
+            streams_allowed: streams.allowed,
+            goaways: streams.goaways,
+            held_up: streams.held_up,
+            request_fields: mean(streams.fields_sent, streams.requests),
+            request_compressed: mean(streams.header_bytes_sent, streams.requests),
+            response_fields: mean(streams.fields_received, streams.answers),
+            response_compressed: mean(streams.header_bytes_received, streams.answers),
             longest_received: counts.longest_received,
             mean_received: received(counts.bytes_received),
             longest_sent: counts.longest_sent,
@@ -111,14 +115,16 @@ mod tests {
 
     #[test]
     fn means_are_of_what_they_count() {
-        let counts = QuicCounts {
-            connections: 1,
+        let streams = StreamCounts {
             requests: 20,
             answers: 10,
             fields_sent: 2_000,
             header_bytes_sent: 400,
             fields_received: 1_930,
             header_bytes_received: 300,
+            ..StreamCounts::default()
+        };
+        let counts = QuicCounts {
             datagrams_sent: 40,
             bytes_sent: 1_200 * 40,
             sends: 10,
@@ -132,7 +138,7 @@ mod tests {
             sends_refused: 30,
             ..QuicCounts::default()
         };
-        let used = QuicUse::of(&counts).unwrap();
+        let used = QuicUse::of(&streams, &counts).unwrap();
         assert_eq!((used.request_fields, used.response_fields), (Some(100.0), Some(193.0)));
         assert_eq!((used.request_compressed, used.response_compressed), (Some(20.0), Some(30.0)));
         assert_eq!((used.mean_sent, used.mean_received), (Some(1_200.0), Some(1_452.0)));
@@ -141,6 +147,6 @@ mod tests {
         assert_eq!(acks, (Some(0.5), Some(0.5)));
         assert_eq!((used.dropped(), used.refused(), used.lost()), (0.2, 0.75, 0.1));
         // Another program reports connections, and no datagrams.
-        assert_eq!(QuicUse::of(&QuicCounts { connections: 1, ..QuicCounts::default() }), None);
+        assert_eq!(QuicUse::of(&streams, &QuicCounts::default()), None);
     }
 }

@@ -110,6 +110,7 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("close", "close", Plain),
     ("kept_open", "kept open by the server", Plain),
     ("sent_again", "requests sent again", Plain),
+    ("not_taken", "of these, not taken by the server", Plain),
     ("receive", "receive", Plain),
     ("verify", "verify", Plain),
     ("signatures_verified", "signatures verified", Plain),

@@ -23,6 +23,7 @@ use crate::operations::Operations;
 use crate::ranks::{ClientFigures, RankFigures};
 use crate::reading::CoreHz;
 use crate::receipt::Receipt;
+use crate::stood_still::StoodStill;
 use crate::verdict::{Limit, Verdict};
 use crate::warning::Warning;
 
@@ -200,6 +201,8 @@ pub struct LatencyNs {
     /// How much too long any of these may be: the client left its sockets alone for so long, so that
     /// one wake-up served several. Absent where it looked at each event at once.
     pub coalescing_max: Option<u64>,
+    /// Operations that all of these leave out, because they stood still when the window ended; absent where none did.
+    pub stood_still: Option<StoodStill>,
     /// The HdrHistogram log with all of them, by its path in the result folder.
     pub file: Option<String>,
 }
@@ -397,6 +400,7 @@ impl From<&load::Latencies> for LatencyNs {
             service_p99_9: at(service, 0.999),
             service_max: max(service),
             coalescing_max: Some(coalescing.0).filter(|nanos| *nanos > 0),
+            stood_still: None,
             file: None,
         }
     }

@@ -77,7 +77,7 @@ pub enum Limit {
     ServerCpu,
     /// The network between client and server.
     Network,
-    /// The windows of HTTP/2 that the server opens for the bodies of requests.
+    /// The windows of HTTP/2 or QUIC that the server opens for the bodies of requests.
     FlowControl,
     /// The limit that a search keeps: the next larger load broke it.
     LatencyLimit,

@@ -21,6 +21,7 @@ use crate::operations::Operations;
 use crate::quic_use::QuicUse;
 use crate::reading::{CoreHz, ProcessesChanged};
 use crate::refused_sessions::RefusedSessions;
+use crate::stood_still::StoodStill;
 use crate::verdict::{ERRORS, Verdict};
 use crate::workers::Workers;
 
@@ -51,6 +52,10 @@ const LATE_LEAST: u64 = 250_000;
 /// The part of the packets of a client that may be taken for lost on loopback: a packet that is acknowledged late is,
 /// too.
 const LOST: f64 = 0.001;
+
+/// The part of requests that may be sent again because the server did not take them. Each took the server some time,
+/// which is among that of the operations that completed: at most as much more.
+const NOT_TAKEN: f64 = 0.05;
 
 /// The part of a paced load's connections that may be opened within the window.
 const STILL_OPENING: f64 = 0.01;
@@ -132,6 +137,10 @@ pub enum WarningKind {
     DelayedAcknowledgements,
     /// The server closed kept connections before it answered their next requests.
     KeptConnectionsClosed,
+    /// Operations had stood still when the window ended, so that no latency is theirs.
+    StoodStill,
+    /// The server did not begin with many requests, which were sent again.
+    RequestsNotTaken,
     /// The server made full handshakes of some for which the client had offered a session.
     SessionsRefused,
     /// Datagrams were dropped or refused at the client, or lost over loopback.
@@ -318,6 +327,44 @@ impl Warning {
                 thousands(connections as u64)
             ),
             remedy: "raise these limits, or lower --connections: the new handshakes are part of the figures"
+                .into(),
+        })
+    }
+
+    /// Of operations that the latencies leave out.
+    pub(crate) fn stood_still(still: StoodStill, slowest: Option<u64>, nouns: Nouns) -> Self {
+        let StoodStill { operations, at_least_ns } = still;
+        let noun = nouns.operation;
+        Self {
+            kind: WarningKind::StoodStill,
+            seen: format!(
+                "{} {noun}s had taken more than {} when the window ended, and the slowest that ended took {}",
+                thousands(operations),
+                Nanos(at_least_ns),
+                Nanos(slowest.unwrap_or_default())
+            ),
+            likely_cause: "the server does not go on with them: responses that stop half-way, or that it never begins"
+                .into(),
+            remedy: format!(
+                "find out what they wait for: the latencies are of {noun}s that ended, and leave these out"
+            ),
+        }
+    }
+
+    /// Of requests that the server refused or left out, and that were sent again.
+    pub(crate) fn requests_not_taken(not_taken: u64, completed: u64) -> Option<Self> {
+        (not_taken as f64 > NOT_TAKEN * completed as f64).then(|| Self {
+            kind: WarningKind::RequestsNotTaken,
+            seen: format!(
+                "the server did not take {} requests, which were sent again, and {} completed",
+                thousands(not_taken),
+                thousands(completed)
+            ),
+            likely_cause: "it refuses streams (REFUSED_STREAM, H3_REQUEST_REJECTED) because it is at a limit of its \
+                           own, or ends connections (GOAWAY) after few requests"
+                .into(),
+            remedy: "do not compare its CPU time per operation, which is of more requests than completed; lower \
+                     --streams, or raise its limits"
                 .into(),
         })
     }

@@ -196,11 +196,6 @@ impl<H: ClientHandler> Client<H> {
         window.min(self.send_window)
     }
 
-    /// How much of any body the server's window for the whole connection lets through now.
-    pub fn connection_window(&self) -> i64 {
-        self.send_window
-    }
-
     /// How much of this side's window for the whole connection is left to the server.
     pub fn window_left(&self) -> u32 {
         self.receive_window.left()

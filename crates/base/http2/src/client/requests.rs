@@ -43,6 +43,11 @@ impl<H: ClientHandler> Client<H> {
         Ok(stream.id)
     }
 
+    /// Whether requests wait until the server takes another stream.
+    pub fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     fn open<'f>(
         &mut self,
         stream: Stream,

@@ -102,7 +102,7 @@ impl Connection {
                 Given::Refused => Err(http1.reception.refusal()),
                 Given::More | Given::Closed => Ok(Next::Close),
             },
-            Phase::Open(Codec::Http2(http2)) if http2.streams.is_idle() => Ok(Next::Close),
+            Phase::Open(Codec::Http2(http2)) if http2.handler.streams.is_idle() => Ok(Next::Close),
             Phase::Open(Codec::Http2(http2)) => Err(http2.closed_early()),
             _ => Ok(Next::Close),
         }
@@ -138,9 +138,9 @@ impl Connection {
             }
             // Over plain HTTP/2 the opening ends with the server's first frame.
             Phase::Open(Codec::Http2(http2)) if !http2.has_begun() => {
-                [NEVER, self.started.saturating_add(timeout), http2.streams.due]
+                [NEVER, self.started.saturating_add(timeout), http2.handler.streams.due]
             }
-            Phase::Open(Codec::Http2(http2)) => [NEVER, NEVER, http2.streams.due],
+            Phase::Open(Codec::Http2(http2)) => [NEVER, NEVER, http2.handler.streams.due],
             Phase::Open(Codec::Http3(http3)) => {
                 let looks_at = context.quic.as_ref().map_or(NEVER, |quic| http3.looks_at(quic));
                 // What comes may be of anyone, so that it is no progress of the opening.
@@ -241,8 +241,8 @@ impl Connection {
             Phase::Open(Codec::Http1(http1)) => http1.fail(context, failure, at),
             Phase::Open(Codec::Http2(http2)) => {
                 http2.has_failed();
-                http2.streams.fail_all(failure, at);
-                http2.streams.ends(context);
+                http2.handler.streams.fail_all(failure, at);
+                http2.handler.streams.hand_on(context);
             }
             Phase::Open(Codec::Http3(http3)) => http3.fail(context, failure, at),
             _ => {}
@@ -251,25 +251,13 @@ impl Connection {
 
     /// The window is over: records what is under way, and awaits what is still to prove its bytes.
     pub(crate) fn wind_up(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
-        let (awaited, before) = (self.awaited(), context.recorder.outcome.in_flight);
-        let next = self.record_under_way(context);
-        context.recorder.unended(before, awaited);
-        next
-    }
-
-    fn record_under_way(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
-        let window = context.window;
+        let (window, awaited) = (context.window, self.awaited());
         for (_, begun) in self.waiting.drain(..) {
-            context.recorder.in_flight(window, begun);
+            context.recorder.in_flight(window, begun, awaited);
         }
         match &mut self.phase {
             Phase::Open(Codec::Http2(http2)) => {
-                http2.streams.now = context.now();
-                // What was read of them is authentic.
-                for (begun, (body, opened)) in http2.streams.take_all() {
-                    context.recorder.in_flight(window, begun);
-                    context.recorder.proven(body, opened);
-                }
+                http2.handler.streams.wind_up(context, awaited);
                 if http2.awaits_proof() {
                     self.set_mark(1);
                     self.readable = Readable::Unknown;
@@ -285,7 +273,7 @@ impl Connection {
                     return Ok(self.closed(context));
                 }
                 if let Some(begun) = http1.asked.take() {
-                    context.recorder.in_flight(window, begun);
+                    context.recorder.in_flight(window, begun, awaited);
                 }
                 let is_receiving = http1.ending.is_none();
                 let has_body = http1.counted.has_window_body();
@@ -303,13 +291,9 @@ impl Connection {
                     context.recorder.connecting(window, self.started);
                 }
                 if let Some(begun) = http3.take_handshake() {
-                    context.recorder.in_flight(window, begun);
+                    context.recorder.in_flight(window, begun, awaited);
                 }
-                // What was read of them is authentic.
-                for (begun, (body, opened)) in http3.streams.take_all() {
-                    context.recorder.in_flight(window, begun);
-                    context.recorder.proven(body, opened);
-                }
+                http3.streams.wind_up(context, awaited);
             }
             Phase::Connecting | Phase::Handshaking(_) => {
                 context.recorder.connecting(window, self.started);
@@ -344,7 +328,8 @@ impl Connection {
                 let (proven, unproven) = http2.dropped();
                 context.recorder.proven(proven, 0);
                 context.recorder.outcome.bytes.unproven += unproven;
-                context.recorder.outcome.http2.add(http2.streams.counts);
+                context.recorder.outcome.http2.add(http2.handler.counts);
+                context.recorder.outcome.streams.add(http2.handler.streams.counts);
                 http2.tickets()
             }
             Phase::Open(Codec::Http3(http3)) => {

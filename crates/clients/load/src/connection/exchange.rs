@@ -14,13 +14,12 @@ use crate::retry::Unanswered;
 /// The longest body of a response with another status that is received to its end.
 const LONGEST_REFUSAL: u64 = 1 << 20;
 
-/// An operation under way.
-pub(crate) struct Exchange<I> {
+/// An operation under way, with what its codec keeps of it.
+pub(crate) struct Exchange<S> {
     pub(crate) begun: Begun,
-    /// The stream's number.
-    pub(crate) id: I,
-    /// When it was given to the session, and when its request was sent, if it was.
-    pub(super) given: u64,
+    pub(crate) own: S,
+    /// Since when it waits for a stream that the server does not allow, and when its request was sent, if it was.
+    pub(super) no_stream_since: Option<u64>,
     pub(super) opened: Option<u64>,
     /// When something of it was last sent or received.
     pub(super) progress: u64,
@@ -33,7 +32,7 @@ pub(crate) struct Exchange<I> {
     pub(super) is_compared: bool,
     /// How much of the request's body is still to be given to the session.
     pub(super) body_left: usize,
-    /// Whether its body has waited for a window, and since when it does.
+    /// Whether its request has waited for a window, and since when it does.
     pub(super) was_held_up: bool,
     pub(super) held_up_since: Option<u64>,
     pub(super) has_begun: bool,
@@ -50,18 +49,18 @@ pub(crate) struct Exchange<I> {
     grpc: Option<Failure>,
 }
 
-impl<I> Exchange<I> {
+impl<S> Exchange<S> {
     pub(crate) fn new(
         begun: Begun,
-        id: I,
+        own: S,
         expectation: Expectation,
         answers: Answers,
         is_compared: bool,
     ) -> Self {
         Self {
             begun,
-            id,
-            given: 0,
+            own,
+            no_stream_since: None,
             opened: None,
             progress: 0,
             window_body: 0,
@@ -86,7 +85,7 @@ impl<I> Exchange<I> {
 
     /// It is given to its connection, with a body of this length.
     pub(super) fn given(&mut self, body: usize, now: u64) {
-        (self.body_left, self.given, self.progress) = (body, now, now);
+        (self.body_left, self.progress) = (body, now);
     }
 
     /// It has ended at this place.
@@ -113,8 +112,17 @@ impl<I> Exchange<I> {
     }
 
     /// When its operation began.
-    pub(crate) fn began(&self) -> u64 {
+    pub(super) fn began(&self) -> u64 {
         self.begun.times.start
+    }
+
+    /// What it waits for, and how that fails where it does not come; `None` for its response.
+    pub(super) fn awaited(&self) -> Option<(ErrorKind, &'static str)> {
+        match (self.no_stream_since, self.held_up_since) {
+            (Some(_), _) => Some((ErrorKind::NoStream, "the wait for a stream")),
+            (_, Some(_)) => Some((ErrorKind::FlowControl, "the wait for a window")),
+            _ => None,
+        }
     }
 
     pub(super) fn take(&mut self, bytes: &[u8]) {
@@ -151,21 +159,9 @@ impl<I> Exchange<I> {
         self.status.is_some_and(|status| self.answers.admit(status))
     }
 
-    /// A window is open again; returns how long it was not.
-    pub(super) fn goes_on(&mut self, now: u64) -> u64 {
-        let held_up = self.held_up_for(now);
-        self.held_up_since = None;
-        held_up
-    }
-
     /// When it is to end that has made no progress for so long, or takes so long in all.
     pub(super) fn due(&self, (timeout, whole): (u64, u64)) -> u64 {
         self.progress.saturating_add(timeout).min(self.began().saturating_add(whole))
-    }
-
-    /// How long its body has waited for a window that is not open yet.
-    pub(super) fn held_up_for(&self, now: u64) -> u64 {
-        self.held_up_since.map_or(0, |since| now.saturating_sub(since))
     }
 
     fn other_status(&self) -> Failure {
@@ -218,7 +214,7 @@ impl<I> Exchange<I> {
     }
 
     /// A failure, which may be one of the walk where a part of the response was dropped.
-    pub(super) fn lost(&self, failure: Failure) -> Failure {
+    fn lost(&self, failure: Failure) -> Failure {
         match failure.kind {
             ErrorKind::Content | ErrorKind::LongBody | ErrorKind::ShortBody if self.dropped > 0 => {
                 let seen = format!("after {} dropped bytes: {}", self.dropped, failure.seen);
@@ -230,6 +226,10 @@ impl<I> Exchange<I> {
 
     /// What became of it, its stream having ended as it should, or not.
     pub(super) fn judge(&mut self, end: Result<(), Failure>) -> Result<Completed, Failure> {
+        self.check(end).map_err(|failure| self.lost(failure))
+    }
+
+    fn check(&mut self, end: Result<(), Failure>) -> Result<Completed, Failure> {
         if let Some(failure) = self.wrong.take() {
             return Err(failure);
         }

@@ -14,6 +14,7 @@ pub(crate) mod http2;
 pub(crate) mod http3;
 mod opening;
 mod sealing;
+mod streams;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -139,7 +140,7 @@ impl Connection {
     pub(crate) fn is_idle(&self) -> bool {
         match &self.phase {
             Phase::Open(Codec::Http1(http1)) => http1.asked.is_none(),
-            Phase::Open(Codec::Http2(http2)) => http2.streams.is_idle(),
+            Phase::Open(Codec::Http2(http2)) => http2.handler.streams.is_idle(),
             Phase::Open(Codec::Http3(http3)) => http3.is_idle(),
             _ => false,
         }
@@ -168,7 +169,7 @@ impl Connection {
     fn answers(&self) -> u64 {
         match &self.phase {
             Phase::Open(Codec::Http1(http1)) => http1.answers,
-            Phase::Open(Codec::Http2(http2)) => http2.streams.counts.answers,
+            Phase::Open(Codec::Http2(http2)) => http2.handler.streams.counts.answers,
             Phase::Open(Codec::Http3(http3)) => http3.streams.counts.answers,
             _ => 0,
         }
@@ -390,12 +391,12 @@ impl Connection {
         let settled = match &mut self.phase {
             Phase::Open(Codec::Http2(http2)) => {
                 let settled = http2.settle();
-                self.is_closed_by_server |= http2.streams.goaway.is_some();
-                http2.streams.ends(context);
+                self.is_closed_by_server |= http2.handler.goaway.is_some();
+                http2.handler.streams.hand_on(context);
                 settled
             }
             Phase::Open(Codec::Http3(http3)) => {
-                http3.streams.ends(context);
+                http3.streams.hand_on(context);
                 Ok(())
             }
             _ => return result,

@@ -117,15 +117,15 @@ fn streams_are_open_together_and_may_be_answered_in_any_order() {
     let outcome = run(job);
     assert_eq!((outcome.completed, kinds(&outcome)), (12, vec![]), "{}", summary(&outcome));
     assert_eq!(outcome.bytes.body, 12 * SIZE);
-    let counts = outcome.http2;
-    assert_eq!((counts.connections, counts.by_alpn, counts.most_streams), (1, 0, 4));
-    assert_eq!((counts.requests, counts.goaways, counts.retries), (12, 0, 0));
-    assert_eq!(counts.data_frames, 12 * 6);
+    let (counts, frames) = (outcome.streams, outcome.http2);
+    assert_eq!((counts.connections, counts.by_alpn, counts.most), (1, 0, 4));
+    assert_eq!((counts.requests, counts.goaways, outcome.sent_again), (12, 0, 0));
+    assert_eq!(frames.data_frames, 12 * 6);
     // Of the fields `:status: 200` and `content-length: 40000`, of which the server indexes the first.
     assert_eq!(counts.fields_received, 12 * 29);
     assert_eq!(counts.header_bytes_received, 12 * ok(Some(SIZE)).len() as u64);
     // SETTINGS both ways with their acknowledgements, and one WINDOW_UPDATE for the connection.
-    assert_eq!((counts.frames_received, counts.frames_sent), (2 + 12 * 7, 3 + 12));
+    assert_eq!((frames.frames_received, frames.frames_sent), (2 + 12 * 7, 3 + 12));
     // What is asked for again is in the table of the compression.
     assert!(counts.header_bytes_sent * 3 < counts.fields_sent, "{counts:?}");
 }
@@ -154,8 +154,8 @@ fn what_a_server_has_not_taken_is_asked_again_on_a_new_connection() {
     job.plan.streams = std::num::NonZeroU32::new(3);
     let outcome = run(job);
     assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{}", summary(&outcome));
-    let counts = outcome.http2;
-    assert_eq!((counts.goaways, counts.retries, counts.connections), (1, 2, 2), "{counts:?}");
+    let counts = outcome.streams;
+    assert_eq!((counts.goaways, outcome.not_taken, counts.connections), (1, 2, 2), "{counts:?}");
     assert_eq!(server.connections(), 2);
 }
 
@@ -174,7 +174,7 @@ fn a_server_of_fewer_streams_makes_operations_wait() {
     (job.plan.streams, job.operations) = (std::num::NonZeroU32::new(8), Some(40));
     let outcome = run(job);
     assert_eq!((outcome.completed, kinds(&outcome)), (40, vec![]), "{}", summary(&outcome));
-    assert_eq!((outcome.http2.allowed_streams, outcome.http2.most_streams), (Some(2), 2));
+    assert_eq!((outcome.streams.allowed, outcome.streams.most), (Some(2), 2));
     let (_server, mut job) = answering(&[(MAX_STREAMS, 0)], honest);
     // The first request may be sent before the settings come.
     (job.plan.timeout, job.operations) = (Nanos(100 * MILLISECOND), Some(1));
@@ -453,7 +453,7 @@ fn every_way_to_begin_operations_works_with_streams() {
         assert!(outcome.completed > 0 && kinds(&outcome).is_empty(), "{name}");
         assert!(outcome.bytes.body >= (outcome.completed - 8) * SIZE, "{name}");
         assert_eq!(outcome.verified.compared, outcome.completed, "{name}");
-        assert_eq!((server.connections(), outcome.http2.connections), (2, 2), "{name}");
+        assert_eq!((server.connections(), outcome.streams.connections), (2, 2), "{name}");
         // Eight users that ask every 50 ms.
         if arrival == "paced 50ms" {
             assert!((24..=40).contains(&outcome.arrivals.intended), "{name}");

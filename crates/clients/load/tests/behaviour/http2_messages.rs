@@ -82,8 +82,8 @@ fn each_request_carries_the_whole_body_through_windows_of_any_size() {
         let outcome = run(job);
         assert_eq!((outcome.completed, kinds(&outcome)), (8, vec![]), "{}", summary(&outcome));
         assert_eq!((outcome.request_body, outcome.bytes.body), (length as u64, 0));
-        let counts = outcome.http2;
-        assert_eq!((counts.connections, counts.most_streams), (1, 4));
+        let counts = outcome.streams;
+        assert_eq!((counts.connections, counts.most), (1, 4));
         // What is longer than the window of the stream, or of the connection, waits.
         let window = settings.first().map_or(u32::MAX, |(_, window)| *window).min(65_535);
         let waits = length > window as usize;
@@ -101,7 +101,7 @@ fn the_time_that_bodies_wait_for_windows_is_counted() {
     let mut job = over_http2(&server, Method::Post, Some("204"));
     job.plan.body = Some(file);
     let outcome = run(job);
-    let counts = outcome.http2;
+    let counts = outcome.streams;
     // A window that is opened is no first byte of a response.
     assert!(outcome.latencies.first_byte.max() >= 3 * 20 * MILLISECOND);
     // The first of three was sent before the settings came; each other waits three times.
@@ -124,8 +124,9 @@ fn what_a_server_sends_is_counted_against_the_client_s_window() {
     });
     let mut job = http(server.address(), "/bytes/40000B");
     job.plan.http = Some(Http::V2);
-    let counts = run(job).http2;
-    assert_eq!(counts.least_window, Some(load::HTTP2_WINDOW - 3 * SIZE as u32));
+    let outcome = run(job);
+    let counts = outcome.streams;
+    assert_eq!(outcome.http2.least_window, Some(load::HTTP2_WINDOW - 3 * SIZE as u32));
     assert_eq!((counts.held_up, counts.with_body_for), (0, Nanos(0)));
 }
 
@@ -219,8 +220,8 @@ fn faults_with_bodies_have_their_names() {
         ("RST_STREAM", ErrorKind::StreamReset, |frames, stream| {
             frames.send(RST_STREAM, 0, stream, &8u32.to_be_bytes())
         }),
-        ("the request's body waited", ErrorKind::FlowControl, |_, _| Ok(())),
-        ("the request's body waited", ErrorKind::FlowControl, |frames, _| {
+        ("the request waited", ErrorKind::FlowControl, |_, _| Ok(())),
+        ("the request waited", ErrorKind::FlowControl, |frames, _| {
             // A window below nothing: 16 KiB were sent of one that is of 1 byte now.
             frames.send(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 1])
         }),

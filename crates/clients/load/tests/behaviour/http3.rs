@@ -1,8 +1,12 @@
 //! Servers of HTTP/3, honest and hostile: each ends in completed operations or in a failure with its name.
 
+use std::time::Duration;
+
 use http3::{ErrorCode, frame, qpack};
-use load::{Arrival, ErrorKind, Http, Job, Method, Operation, Pace, Percent, QuicCounts};
-use quinn_proto::{IdleTimeout, StreamId, VarInt};
+use load::{
+    Arrival, ErrorKind, Http, Job, Method, Operation, Pace, Percent, QuicCounts, StreamCounts,
+};
+use quinn_proto::{Dir, IdleTimeout, StreamId, VarInt};
 use rustls::version::TLS13;
 use tls::{CertificateKey, Identity};
 use units::Nanos;
@@ -64,6 +68,7 @@ pub fn answering(
             peer.open(CONTROL);
         }
         Happened::Asked(id) => answer(peer, id),
+        Happened::Opened(_) => {}
     })
 }
 
@@ -81,14 +86,14 @@ fn honest_responses_count_and_so_does_what_carried_them() {
     assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{}", summary(&outcome));
     assert_eq!((outcome.bytes.body, outcome.verified.compared), (3 * SIZE, 3));
     assert_eq!((server.connections(), outcome.negotiated[0].1), (1, 1));
-    let QuicCounts { connections, retries, requests, answers, most_streams, .. } = outcome.quic;
-    assert_eq!((connections, retries, requests, answers, most_streams), (1, 0, 3, 3, 1));
-    let counts = outcome.quic;
+    let StreamCounts { connections, by_alpn, requests, answers, most, .. } = outcome.streams;
+    assert_eq!((connections, by_alpn, requests, answers, most), (1, 1, 3, 3, 1));
+    let (counts, streams) = (outcome.quic, outcome.streams);
     assert!(counts.bytes_received > 3 * SIZE && counts.datagrams_received > 3 * SIZE / 1452);
     assert!(counts.receives <= counts.datagrams_received && counts.sends <= counts.datagrams_sent);
     assert!(counts.acks_sent > 0 && counts.acks_received > 0);
-    assert!(counts.fields_sent > counts.header_bytes_sent && counts.fields_received > 0);
-    assert_eq!((counts.drops, counts.sends_refused, outcome.http2.connections), (0, 0, 0));
+    assert!(streams.fields_sent > streams.header_bytes_sent && streams.fields_received > 0);
+    assert_eq!((counts.retries, counts.drops, counts.sends_refused), (0, 0, 0));
 }
 
 #[test]
@@ -184,7 +189,7 @@ fn wrong_streams_of_the_server_end_the_connection() {
             let control = peer.open(CONTROL);
             peer.connection.send_stream(control).finish().unwrap();
         }
-        Happened::Asked(_) => {}
+        Happened::Asked(_) | Happened::Opened(_) => {}
     };
     assert_fails(over_http3(&QuicServer::start(Settings::default(), ends)), ErrorKind::Http3);
 }
@@ -208,7 +213,7 @@ fn streams_that_are_reset_fail_or_are_asked_for_again() {
         }
     });
     let outcome = run(over_http3(&server));
-    assert_eq!((outcome.completed, outcome.quic.requests), (3, 6), "{}", summary(&outcome));
+    assert_eq!((outcome.completed, outcome.streams.requests), (3, 6), "{}", summary(&outcome));
 }
 
 #[test]
@@ -221,14 +226,14 @@ fn a_server_that_goes_away_is_left_for_a_new_connection() {
             peer.open(&goaway(4));
             peer.answer(id, &honest());
         }
-        Happened::Asked(_) => {}
+        Happened::Asked(_) | Happened::Opened(_) => {}
     });
     let mut job = over_http3(&server);
     job.plan.streams = std::num::NonZeroU32::new(2);
     let outcome = run(job);
     assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{}", summary(&outcome));
-    assert_eq!((server.connections(), outcome.quic.goaways), (3, 3));
-    assert!(outcome.http2.retries > 0, "{:?}", outcome.sent_again);
+    assert_eq!((server.connections(), outcome.streams.goaways), (3, 3));
+    assert!(outcome.not_taken > 0 && outcome.not_taken == outcome.sent_again);
 }
 
 #[test]
@@ -286,7 +291,7 @@ fn streams_are_as_many_as_the_server_allows() {
     (job.operations, job.plan.streams) = (Some(40), std::num::NonZeroU32::new(8));
     let outcome = run(job);
     assert_eq!((outcome.completed, kinds(&outcome)), (40, vec![]), "{}", summary(&outcome));
-    assert_eq!((outcome.quic.most_streams, outcome.quic.allowed_streams), (2, Some(2)));
+    assert_eq!((outcome.streams.most, outcome.streams.allowed), (2, Some(2)));
 
     let mut settings = Settings::default();
     settings.transport.max_concurrent_bidi_streams(0_u32.into());
@@ -312,6 +317,15 @@ fn bodies_are_sent_as_windows_allow() {
     assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{}", summary(&outcome));
     assert!(outcome.quic.bytes_sent > 900_000, "{:?}", outcome.quic);
     assert_eq!(outcome.answered_early, 0);
+    let counts = outcome.streams;
+    assert_eq!(counts.held_up, 3);
+    assert!(Nanos(0) < counts.held_up_for && counts.held_up_for <= counts.with_body_for);
+
+    // More than the congestion window at first, and less than any window of the server.
+    let server = answering(Settings::default(), |peer, id| peer.answer(id, &ok(0)));
+    let outcome = run(with_body(&server));
+    assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{}", summary(&outcome));
+    assert_eq!((outcome.streams.held_up, outcome.streams.held_up_for), (0, Nanos(0)));
 
     // Nothing reads them.
     let mut settings = Settings::default();
@@ -321,6 +335,65 @@ fn bodies_are_sent_as_windows_allow() {
     job.plan.timeout = Nanos(300 * MILLISECOND);
     assert_fails(job, ErrorKind::FlowControl);
     std::fs::remove_file(body).unwrap();
+}
+
+/// A server that answers uploads before it has read them, and reads no more of them.
+#[test]
+fn uploads_that_a_server_stops_give_their_streams_back() {
+    let body = tempfile::NamedTempFile::new().unwrap();
+    for length in [20_000, 300_000, 8_000_000] {
+        std::fs::write(body.path(), vec![7; length]).unwrap();
+        let mut settings = Settings::default();
+        settings.transport.max_concurrent_bidi_streams(2_u32.into());
+        let too_large = head(&[(":status", "413"), ("content-length", "0")]);
+        let server = QuicServer::start(settings, move |peer, happened| match happened {
+            Happened::Connected => {
+                peer.open(CONTROL);
+            }
+            Happened::Opened(id) => {
+                let code = VarInt::from_u32(ErrorCode::NoError as u32);
+                let _ = peer.connection.recv_stream(id).stop(code);
+                peer.answer(id, &too_large);
+            }
+            Happened::Asked(_) => {}
+        });
+        let mut job = over_http3(&server);
+        (job.plan.method, job.plan.body) = (Some(Method::Post), Some(body.path().into()));
+        (job.plan.expect, job.operations) = ("413".parse().ok(), Some(20));
+        let outcome = run(job);
+        assert_eq!((outcome.completed, kinds(&outcome)), (20, vec![]), "{}", summary(&outcome));
+        assert_eq!((server.connections(), outcome.streams.most), (1, 1), "{length}");
+        assert!(length < 300_000 || outcome.answered_early == 20, "{}", outcome.answered_early);
+    }
+}
+
+/// The server allows eight streams, of which each makes room for another until the ninth request, and for fewer from
+/// then on.
+#[test]
+fn the_time_for_which_a_server_allows_no_stream_is_counted() {
+    for allowed in [1_u32, 0] {
+        let mut settings = Settings::default();
+        settings.transport.max_concurrent_bidi_streams(8_u32.into());
+        let server = answering(settings, move |peer, id| {
+            if id.index() == 8 {
+                peer.connection.set_max_concurrent_streams(Dir::Bi, allowed.into());
+            }
+            std::thread::sleep(Duration::from_millis(2));
+            peer.answer(id, &honest());
+        });
+        let mut job = over_http3(&server);
+        job.plan.streams = std::num::NonZeroU32::new(8);
+        lasts(&mut job, Nanos(0), Nanos(400 * MILLISECOND));
+        let outcome = run(job);
+        let counts = outcome.streams;
+        assert_eq!((counts.most, outcome.lost.len()), (8, 0));
+        assert!(counts.no_stream_for > counts.open_for, "{counts:?}");
+        let all = counts.no_stream_for.0 + counts.open_for.0;
+        assert!(all <= 8 * 400 * MILLISECOND, "{counts:?}");
+        assert_eq!(kinds(&outcome), vec![]);
+        let waiting = outcome.unended.count(ErrorKind::NoStream);
+        assert!(waiting >= 7 && waiting <= outcome.in_flight, "{:?}", outcome.unended);
+    }
 }
 
 #[test]

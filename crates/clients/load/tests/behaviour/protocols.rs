@@ -7,12 +7,16 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use http2::REFUSED_STREAM;
 use load::{Engine, ErrorKind, Http, Job, Load, Method, Outcome, Url};
+use quinn_proto::{Dir, StreamId};
 use units::Nanos;
 
+use crate::http3::{answering, honest, over_http3};
 use crate::scripted_server::frames::{
-    DATA_FRAME, END_HEADERS, END_STREAM, Frames, GOAWAY, HEADERS, SETTINGS, field, ok,
+    DATA_FRAME, END_HEADERS, END_STREAM, Frames, GOAWAY, HEADERS, RST_STREAM, SETTINGS, field, ok,
 };
+use crate::scripted_server::quic::{Peer as QuicPeer, Settings};
 use crate::scripted_server::{
     Plain, Secure, Server, Session, config, config_of, ecdsa, finish, reset, silence,
 };
@@ -172,8 +176,7 @@ fn became(
 
 fn seen(outcome: &Outcome, server: &Server) -> Became {
     assert_eq!(outcome.lost, Vec::<String>::new(), "{}", summary(outcome));
-    let sent_again = outcome.sent_again + outcome.http2.retries;
-    became(outcome.completed, &kinds(outcome), sent_again, server.connections())
+    became(outcome.completed, &kinds(outcome), outcome.sent_again, server.connections())
 }
 
 fn as_it_is(_: &mut Job) {}
@@ -415,7 +418,7 @@ fn what_is_sent_again_is_the_same_request() {
         job.objects = Some("/bytes/1000B 50%, /bytes/1000B?again 50%".parse().unwrap());
         let outcome = run(Job { operations: Some(40), ..job });
         assert_eq!((outcome.completed, kinds(&outcome)), (40, vec![]), "{}", summary(&outcome));
-        assert_eq!(outcome.sent_again, 39);
+        assert_eq!((outcome.sent_again, outcome.not_taken), (39, 0));
         let requests = requests.lock().unwrap();
         let both: Vec<_> = requests.windows(2).filter(|two| two[0].len() == 2).collect();
         assert!(both.len() >= 38);
@@ -458,9 +461,9 @@ fn requests_that_a_connection_leaves_out_are_sent_again_until_they_have_their_tu
         let outcome = run(job);
         let name = format!("GOAWAY: {goes_away}, {}", summary(&outcome));
         assert_eq!((outcome.completed, kinds(&outcome)), (321, vec![]), "{name}");
-        let again = (outcome.sent_again > 0, outcome.http2.retries > 0);
-        assert_eq!(again, (!goes_away, goes_away), "{name}");
-        assert_eq!((outcome.answers, outcome.http2.answers), (321, 321));
+        let closed = outcome.sent_again - outcome.not_taken;
+        assert_eq!((closed > 0, outcome.not_taken > 0), (!goes_away, goes_away), "{name}");
+        assert_eq!((outcome.answers, outcome.streams.answers), (321, 321));
         // About three answers to each connection.
         assert!(outcome.connections >= 321 / 3, "{}", outcome.connections);
     }
@@ -536,8 +539,8 @@ fn the_time_for_which_a_server_allows_no_stream_is_counted() {
         job.plan.streams = std::num::NonZeroU32::new(8);
         lasts(&mut job, Nanos(0), Nanos(400 * MILLISECOND));
         let outcome = run(job);
-        let counts = outcome.http2;
-        assert_eq!((counts.most_streams, counts.allowed_streams), (8, Some(allowed)));
+        let counts = outcome.streams;
+        assert_eq!((counts.most, counts.allowed), (8, Some(allowed.into())));
         assert!(counts.no_stream_for > counts.open_for, "{counts:?}");
         let all = counts.no_stream_for.0 + counts.open_for.0;
         assert!(all <= 8 * 400 * MILLISECOND, "{counts:?}");
@@ -585,6 +588,108 @@ fn a_connection_whose_window_is_used_up_makes_room_for_another() {
     let outcome = run(job);
     let expected = became(0, &[(ErrorKind::FlowControl, 3)], 0, 3);
     assert_eq!(seen(&outcome, &server), expected);
+}
+
+/// A server of one of the protocols that carry several requests on a connection, and a job on one of its streams.
+struct Multiplexed {
+    job: Job,
+    connections: Box<dyn Fn() -> u64>,
+}
+
+impl Multiplexed {
+    /// Over HTTP/2.
+    fn frames(serve: fn(Frames) -> io::Result<()>) -> Self {
+        let server = Server::start(move |stream| serve(Frames::accept(stream, &[])?));
+        let mut job = http(server.address(), PATH);
+        job.plan.http = Some(Http::V2);
+        Self { job, connections: Box::new(move || server.connections()) }
+    }
+
+    /// Over HTTP/3.
+    fn quic(
+        streams: u32,
+        script: impl FnMut(&mut QuicPeer<'_>, StreamId) + Send + 'static,
+    ) -> Self {
+        let mut settings = Settings::default();
+        settings.transport.max_concurrent_bidi_streams(streams.into());
+        let server = answering(settings, script);
+        let job = over_http3(&server);
+        Self { job, connections: Box::new(move || server.connections() as u64) }
+    }
+}
+
+/// Servers that refuse every second request, as their protocol lets them say that they have not begun with it.
+#[test]
+fn requests_that_were_sent_again_are_counted_within_the_window() {
+    let mut has_refused = false;
+    let servers = [
+        Multiplexed::frames(move |mut frames| {
+            loop {
+                let stream = frames.request()?;
+                match (stream / 2).is_multiple_of(2) {
+                    true => frames.send(RST_STREAM, 0, stream, &REFUSED_STREAM.to_be_bytes())?,
+                    false => {
+                        frames.head(stream, SIZE)?;
+                        frames.body(stream, object())?;
+                    }
+                }
+            }
+        }),
+        Multiplexed::frames(|mut frames| {
+            let stream = frames.request()?;
+            frames.head(stream, SIZE)?;
+            frames.body(stream, object())?;
+            frames.request()?;
+            let last = [stream.to_be_bytes(), 0u32.to_be_bytes()].concat();
+            frames.send(GOAWAY, 0, 0, &last)?;
+            silence(&mut frames.0)
+        }),
+        Multiplexed::quic(100, move |peer, id| {
+            has_refused = !has_refused;
+            match has_refused {
+                true => peer.reset(id, http3::ErrorCode::RequestRejected as u32),
+                false => peer.answer(id, &honest()),
+            }
+        }),
+    ];
+    for Multiplexed { mut job, .. } in servers {
+        lasts(&mut job, Nanos(150 * MILLISECOND), Nanos(150 * MILLISECOND));
+        let outcome = run(job);
+        let name = format!("{} {}", outcome.sent_again, summary(&outcome));
+        assert!(kinds(&outcome).is_empty() && outcome.completed > 5, "{name}");
+        assert!(outcome.sent_again.abs_diff(outcome.completed) <= 1, "{name}");
+        assert_eq!(outcome.not_taken, outcome.sent_again, "{name}");
+        // The warm-up's are in all that was sent, and in nothing else.
+        let all = outcome.streams.requests - outcome.streams.answers;
+        assert!(all > outcome.sent_again + 5, "{all} {name}");
+    }
+}
+
+/// Servers that allow no stream after the third on a connection.
+#[test]
+fn a_connection_that_gets_no_stream_is_replaced() {
+    let over_http2 = Multiplexed::frames(|mut frames| {
+        for number in 1.. {
+            let stream = frames.request()?;
+            if number == 3 {
+                let setting = [&MAX_STREAMS.to_be_bytes()[..], &0u32.to_be_bytes()];
+                frames.send(SETTINGS, 0, 0, &setting.concat())?;
+            }
+            frames.head(stream, SIZE)?;
+            frames.body(stream, object())?;
+        }
+        Ok(())
+    });
+    let over_http3 = Multiplexed::quic(3, |peer, id| {
+        peer.connection.set_max_concurrent_streams(Dir::Bi, 0_u32.into());
+        peer.answer(id, &honest());
+    });
+    for Multiplexed { mut job, connections } in [over_http2, over_http3] {
+        (job.operations, job.plan.timeout) = (Some(6), Nanos(200 * MILLISECOND));
+        let outcome = run(job);
+        let result = (outcome.completed, kinds(&outcome), connections());
+        assert_eq!(result, (5, vec![(ErrorKind::NoStream, 1)], 2), "{}", summary(&outcome));
+    }
 }
 
 /// A connection that gets no more requests once it is open: the slot that waited for it has the next one.

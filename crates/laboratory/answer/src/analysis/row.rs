@@ -289,6 +289,8 @@ impl AnalysedRow<'_> {
             Some(Mark::Disturbed)
         } else if self.is_spread() {
             Some(Mark::Spread)
+        } else if self.valid().any(|line| line.latency_ns.stood_still.is_some()) {
+            Some(Mark::StoodStill)
         } else if valid < done {
             Some(Mark::SomeInvalid)
         } else {

@@ -96,10 +96,10 @@ fn evidence_where(
         verified: Verified::default(),
         window: WINDOW,
         connections: 64,
-        http2: &Http2Counts {
+        streams: &StreamCounts {
             held_up_for: Nanos(30),
             with_body_for: Nanos(40),
-            ..Http2Counts::default()
+            ..StreamCounts::default()
         },
         quic: Some(&QuicUse { drops: 1, datagrams_received: 7, ..QuicUse::default() }),
         repeated: Some(Repeated { connections: 2, time: Nanos(20_000_000_000) }),
@@ -129,7 +129,7 @@ fn wrong_bodies_are_a_part_of_those_that_were_checked() {
             window: Nanos(600_000_000),
             connections: 64,
             repeated: None,
-            http2: &Http2Counts::default(),
+            streams: &StreamCounts::default(),
             quic: None,
             is_server_read: false,
             readings: &nothing,
@@ -174,7 +174,7 @@ fn a_backend_is_no_foreign_program_and_not_the_server() {
             window: Nanos(1_000_000_000),
             connections: 64,
             repeated: None,
-            http2: &Http2Counts::default(),
+            streams: &StreamCounts::default(),
             quic: None,
             is_server_read: true,
             readings: &readings,

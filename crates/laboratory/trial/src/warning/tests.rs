@@ -110,6 +110,17 @@ fn what_was_not_seen_or_not_in_memory_is_reported_in_three_parts() {
 }
 
 #[test]
+fn what_latencies_and_costs_per_operation_leave_out_is_reported() {
+    let of = |not_taken| Warning::requests_not_taken(not_taken, 1_000);
+    assert_eq!(of(50), None);
+    let still = StoodStill { operations: 10, at_least_ns: 2_000_000_000 };
+    let still = Warning::stood_still(still, Some(6_300_000), Nouns::USUAL);
+    let all = [of(51).unwrap(), still];
+    assert_eq!(serde_json::to_value(all[1].kind).unwrap(), "stood-still");
+    support::assert_golden!(all.map(|warning| (format!("{:?}", warning.kind), warning)));
+}
+
+#[test]
 fn lost_datagrams_are_reported_with_whose_socket_was_full() {
     let of = |change: fn(&mut QuicUse)| {
         let mut quic = QuicUse {

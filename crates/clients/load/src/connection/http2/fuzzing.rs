@@ -9,7 +9,8 @@ use http2::Client;
 use wire::reception::{Answers, Expectation};
 
 use super::SETTINGS;
-use super::streams::{Exchange, Streams};
+use super::handler::{Exchange, Handler};
+use crate::connection::streams::Streams;
 use crate::job::Stop;
 use crate::recorder::{Recorder, Times};
 use crate::window::Window;
@@ -26,7 +27,9 @@ const BODY: usize = 70_000;
 pub fn frames(input: &[u8]) {
     let Some((first, input)) = input.split_first() else { return };
     let (has_body, piece) = (*first >= 128, usize::from(*first % 128) + 1);
-    let mut streams = Streams::new(PLACES, Arc::new(vec![7; if has_body { BODY } else { 0 }]));
+    let body = vec![7; if has_body { BODY } else { 0 }];
+    let streams = Streams::new(PLACES, body.len(), (0, u64::MAX), (u64::MAX, u64::MAX));
+    let mut handler = Handler::new(streams, Arc::new(body));
     let mut client = Client::new(SETTINGS);
     let stop = Stop::Operations { count: PLACES as u64, within: units::Nanos(u64::MAX) };
     let (window, mut recorder) = (Window::new(stop, units::Nanos(0)), Recorder::default());
@@ -41,18 +44,17 @@ pub fn frames(input: &[u8]) {
         let begun = recorder.begins(&window, Times::default());
         let expectation = Expectation::Object(SIZE);
         let exchange = Exchange::new(begun, id, expectation, Answers::USUAL, true);
-        streams.begin(place, exchange, 0);
+        handler.streams.put(place, exchange);
     }
     let (mut out, mut completed, mut ended) = (Vec::new(), 0, 0);
-    client.send(&mut streams, &mut out, usize::MAX);
+    client.send(&mut handler, &mut out, usize::MAX);
     for piece in input.chunks(piece) {
-        client.receive(&mut streams, piece);
-        while let Some(stream) = streams.rejected.pop() {
-            client.cancel(&mut streams, stream);
+        client.receive(&mut handler, piece);
+        while let Some(stream) = handler.rejected.pop() {
+            client.cancel(&mut handler, stream);
         }
-        client.send(&mut streams, &mut out, usize::MAX);
-        streams.note_windows(&mut client, true);
-        for one in streams.ended.drain(..) {
+        client.send(&mut handler, &mut out, usize::MAX);
+        for one in handler.streams.ended.drain(..) {
             ended += 1;
             if let Ok(Some(response)) = one.result {
                 // What completes is the object, compared byte by byte.
@@ -63,7 +65,7 @@ pub fn frames(input: &[u8]) {
     }
     assert!(completed <= ended && ended <= PLACES);
     assert!(completed * SIZE as usize <= input.len());
-    assert_eq!(streams.take_all().len(), PLACES - ended);
+    assert_eq!(handler.streams.places(|_| true).len(), PLACES - ended);
     // It answers settings and pings, and sends its bodies, and no more than that. A window may let each byte
     // of these through alone.
     let bodies = if has_body { 10 * PLACES * BODY } else { 0 };

@@ -1,9 +1,9 @@
 //! HTTP/2: several requests at once, each a stream. The session opens the records and reports what became of
-//! its streams (`streams`); what has ended is for its connection to take.
+//! its streams (`handler`); what has ended is for its connection to take.
 
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
-mod streams;
+mod handler;
 pub(crate) mod walk;
 
 use http2::{Breach, Client, ClientHandler, ClientSettings, Position, Stream, StreamEnd};
@@ -13,10 +13,11 @@ use wire::record::{MOST_PLAINTEXT, Sealer, content_type};
 use wire::{ErrorKind, Failure};
 
 use super::sealing::{PART, unsealed};
+use super::streams::Streams;
 use crate::context::Context;
 use crate::recorder::Begun;
 use crate::{Plan, Receive};
-use streams::{Exchange, Streams};
+use handler::{Exchange, Handler};
 pub use walk::HTTP2_WINDOW;
 use walk::{Beginning, Brought, Course, Middle, Step, Walk};
 
@@ -28,7 +29,7 @@ const SETTINGS: ClientSettings =
 
 /// See the module.
 pub(super) struct Http2 {
-    client: Client<Streams>,
+    client: Client<Handler>,
     /// Over TLS.
     tls: Option<(Records, Sealer)>,
     /// Whether anything has come.
@@ -37,9 +38,7 @@ pub(super) struct Http2 {
     partial: usize,
     /// Where bodies may be dropped unread.
     walk: Option<Walk>,
-    /// Whether the server's window for the whole connection was used up, so that another one is needed.
-    is_used_up: bool,
-    pub(super) streams: Streams,
+    pub(super) handler: Handler,
     /// Whether the session has something to send.
     pub(super) is_due: bool,
 }
@@ -50,9 +49,7 @@ impl Http2 {
         let tls = established.map(|Established { opener, sealer, post_handshake, .. }| {
             (Records::new(opener, post_handshake), sealer)
         });
-        let mut streams = Streams::new(context.plan.streams(), context.requests.shared_body());
-        streams.window = (context.window.start(), context.window.planned_end().unwrap_or(u64::MAX));
-        streams.limits = (context.plan.timeout.0, context.plan.operation_timeout().0);
+        let mut streams = Streams::of(context);
         streams.counts.connections = 1;
         streams.counts.by_alpn = u64::from(tls.is_some());
         let is_alone = context.plan.streams() == 1 && context.plan.receive() == Receive::Walk;
@@ -63,8 +60,7 @@ impl Http2 {
             has_begun: false,
             partial: 0,
             walk,
-            is_used_up: false,
-            streams,
+            handler: Handler::new(streams, context.requests.shared_body()),
             is_due: true,
         }
     }
@@ -76,7 +72,9 @@ impl Http2 {
 
     /// Whether another request can be given to it.
     pub(super) fn takes_requests(&self) -> bool {
-        self.streams.goaway.is_none() && !self.is_used_up && self.client.takes_requests()
+        self.handler.goaway.is_none()
+            && !self.handler.streams.is_used_up()
+            && self.client.takes_requests()
     }
 
     /// Gives the session an operation's request.
@@ -87,23 +85,23 @@ impl Http2 {
         begun: Begun,
         name: usize,
     ) {
-        let is_compared = context.bodies.draw();
-        let expectation = context.requests.expectation(begun.times.object);
         let fields = context.requests.fields(begun.times.object, name);
-        self.streams.counts.fields_sent += fields.length();
+        let streams = &mut self.handler.streams;
+        streams.counts.fields_sent += fields.length();
         self.is_due = true;
-        let now = context.recently();
-        let (tag, has_body) = (place + 1, self.streams.has_bodies());
+        let (tag, has_body) = (place + 1, streams.has_bodies());
         let asked = self.client.request(fields.iter(), tag, has_body);
         // No stream has the number 0.
         let id = asked.unwrap_or(0);
         if let Some(walk) = &mut self.walk {
             walk.stream = id;
         }
-        let exchange = Exchange::new(begun, id, expectation, context.answers, is_compared);
-        self.streams.begin(place, exchange, now);
+        streams.begin(context, place, begun, id);
         if asked.is_err() {
-            self.streams.closed(Stream { id, tag }, StreamEnd::NotSent);
+            self.handler.closed(Stream { id, tag }, StreamEnd::NotSent);
+        } else if self.client.has_waiting() && self.client.most_streams().is_some() {
+            // Until the server has said how many it takes, one has to do.
+            self.handler.streams.waits(place);
         }
     }
 
@@ -116,16 +114,16 @@ impl Http2 {
         if !self.is_due {
             return Ok(false);
         }
-        self.streams.now = context.now();
-        let Self { client, tls, streams, .. } = self;
+        self.handler.streams.now = context.now();
+        let Self { client, tls, handler, .. } = self;
         let Some((records, sealer)) = tls else {
-            client.send(streams, out, PART);
+            client.send(handler, out, PART);
             self.is_due = out.len() >= PART;
             return Ok(!out.is_empty());
         };
         let plaintext = &mut context.plaintext;
         plaintext.clear();
-        client.send(streams, plaintext, PART);
+        client.send(handler, plaintext, PART);
         records.answer_key_update(sealer, out).ok_or_else(unsealed)?;
         for content in plaintext.chunks(MOST_PLAINTEXT) {
             sealer.seal(content_type::APPLICATION_DATA, content, out).ok_or_else(unsealed)?;
@@ -137,13 +135,24 @@ impl Http2 {
     /// After something was sent: notes which bodies wait until the server opens a window. Those that wait for
     /// the socket do not.
     pub(super) fn note_windows(&mut self, is_flushed: bool) {
-        self.streams.note_windows(&mut self.client, is_flushed);
+        let streams = &mut self.handler.streams;
+        if !streams.has_bodies() {
+            return;
+        }
+        let sends = |of: &Exchange| of.opened.is_some() && of.body_left > 0;
+        for place in streams.places(sends) {
+            let id = streams.get(place).map_or(0, |exchange| exchange.own);
+            let is_open = self.client.window(id) > 0;
+            if is_open || is_flushed {
+                streams.note_window(place, is_open);
+            }
+        }
     }
 
     pub(super) fn want(&self) -> Want {
         let min = self.partial + 1;
         match &self.walk {
-            Some(walk) => walk.want(min, self.streams.awaits_walk()),
+            Some(walk) => walk.want(min, self.handler.awaits_walk()),
             None => Want::Read { min, max: usize::MAX },
         }
     }
@@ -156,7 +165,7 @@ impl Http2 {
     /// Takes bytes that came and were dropped.
     pub(super) fn skipped(&mut self, count: u64, context: &Context<'_>) {
         let now = context.recently();
-        self.streams.progresses(now);
+        self.handler.progresses(now);
         let (Some(walk), Some((records, _))) = (&mut self.walk, &mut self.tls) else { return };
         let Some(Middle { records: count, dropped, .. }) =
             walk.skipped(count, context.window.contains(now))
@@ -168,8 +177,8 @@ impl Http2 {
         self.client.pass(self.stream(), dropped);
         // Those that have ended: one may have been under way before, and one may be now.
         let ended = before + dropped.frames - self.begun_frames();
-        self.streams.counts.data_frames += ended;
-        self.streams.counts.frames_received += ended;
+        self.handler.counts.data_frames += ended;
+        self.handler.counts.frames_received += ended;
         self.is_due = true;
     }
 
@@ -182,7 +191,7 @@ impl Http2 {
     /// it is the last of its stream.
     fn begun_frames(&self) -> u64 {
         let position = self.client.position(self.stream());
-        self.streams.counts.data_frames + u64::from(matches!(position, Some(Position::Data { .. })))
+        self.handler.counts.data_frames + u64::from(matches!(position, Some(Position::Data { .. })))
     }
 
     /// A record opened in its place, so that those before it were as many as was expected.
@@ -191,7 +200,7 @@ impl Http2 {
             && let Step::Prove { body, within } = walk.step
         {
             walk.step = Step::Open(None);
-            if !self.streams.walked(body, within) {
+            if !self.handler.walked(body, within) {
                 walk.late += within;
             }
         }
@@ -202,11 +211,11 @@ impl Http2 {
         if self.walk.is_none() {
             return self.take(bytes);
         }
-        let awaited = !self.streams.has_begun();
-        let (frames, data) = (self.begun_frames(), self.streams.counts.data_frames);
-        let others = self.streams.counts.frames_received - data;
+        let awaited = !self.handler.has_begun();
+        let (frames, data) = (self.begun_frames(), self.handler.counts.data_frames);
+        let others = self.handler.counts.frames_received - data;
         self.take(bytes)?;
-        if self.streams.has_walked() && self.client.is_elsewhere(self.stream()) {
+        if self.handler.has_walked() && self.client.is_elsewhere(self.stream()) {
             return Err(lost(
                 "after dropped records: another frame where the body's last one was expected",
             ));
@@ -216,19 +225,19 @@ impl Http2 {
             wire,
             length: bytes.len(),
             frames: self.begun_frames() - frames,
-            has_others: self.streams.counts.frames_received - self.streams.counts.data_frames
+            has_others: self.handler.counts.frames_received - self.handler.counts.data_frames
                 != others,
             end,
         };
-        let Self { walk: Some(Walk { shapes, step, .. }), streams, .. } = self else {
+        let Self { walk: Some(Walk { shapes, step, .. }), handler, .. } = self else {
             return Ok(());
         };
         let Step::Open(course) = step else { return Ok(()) };
         match course {
             None if awaited => {
-                if let (Some(promised), Some(position)) = (streams.promises(), end) {
+                if let (Some(promised), Some(position)) = (handler.promises(), end) {
                     let beginning = Beginning { promised, record: wire, position };
-                    *step = match shapes.middle(beginning).filter(|_| streams.may_walk()) {
+                    *step = match shapes.middle(beginning).filter(|_| handler.may_walk()) {
                         Some(middle) => Step::Drop { left: middle.wire, middle, within: 0 },
                         None => Step::Open(Some(Course::new(beginning))),
                     };
@@ -237,8 +246,8 @@ impl Http2 {
             None => {}
             Some(known) => {
                 known.take(brought);
-                if streams.is_idle() {
-                    let course = course.take().filter(|_| streams.has_just_completed());
+                if handler.streams.is_idle() {
+                    let course = course.take().filter(|_| handler.has_just_completed());
                     course.into_iter().for_each(|course| course.end(shapes));
                 }
             }
@@ -258,13 +267,13 @@ impl Http2 {
 
     /// Whether a response was wrong, or given up, of which a part was dropped.
     fn is_lost(&self) -> bool {
-        self.streams.is_lost || self.walk.as_ref().is_some_and(|walk| walk.is_lost)
+        self.handler.is_lost || self.walk.as_ref().is_some_and(|walk| walk.is_lost)
     }
 
     /// The connection has failed. What was expected of the response under way may have been wrong.
     pub(super) fn has_failed(&self) {
         if let Some(walk) = &self.walk
-            && (self.is_lost() || walk.awaits_proof() || self.streams.has_walked())
+            && (self.is_lost() || walk.awaits_proof() || self.handler.has_walked())
         {
             walk.shapes.failed();
         }
@@ -277,8 +286,7 @@ impl Http2 {
         context: &Context<'_>,
     ) -> Result<(usize, Given), Failure> {
         let now = context.now();
-        self.streams.now = now;
-        self.streams.is_within = context.window.contains(now);
+        self.handler.streams.at_time(now, context);
         self.is_due = true;
         let (mut used, mut given) = (0, Given::More);
         if self.tls.is_none() {
@@ -306,7 +314,9 @@ impl Http2 {
             }
         }
         self.partial = bytes.len() - used;
-        self.streams.counts.note_window(self.client.window_left());
+        let least = &mut self.handler.counts.least_window;
+        let left = self.client.window_left();
+        *least = Some(least.map_or(left, |least| least.min(left)));
         Ok((used, given))
     }
 
@@ -319,34 +329,36 @@ impl Http2 {
             let seen = String::from_utf8_lossy(&line[..line.len().min(80)]).into_owned();
             return Err(Failure::new(ErrorKind::AnsweredHttp1, seen));
         }
-        self.client.receive(&mut self.streams, bytes);
+        self.client.receive(&mut self.handler, bytes);
         Ok(())
     }
 
     /// Reads the server's limits, and resets streams whose responses are wrong. Returns why the session
     /// cannot go on, if it cannot.
     pub(super) fn settle(&mut self) -> Result<(), Failure> {
-        let Self { client, streams, .. } = self;
-        while let Some(stream) = streams.rejected.pop() {
-            client.cancel(streams, stream);
+        let Self { client, handler, .. } = self;
+        while let Some(stream) = handler.rejected.pop() {
+            client.cancel(handler, stream);
             self.is_due = true;
         }
-        if std::mem::take(&mut streams.has_settings)
+        if std::mem::take(&mut handler.has_settings)
             && let Some(most) = client.most_streams()
         {
-            let least = streams.counts.allowed_streams.unwrap_or(most).min(most);
-            streams.counts.allowed_streams = Some(least);
+            handler.streams.allows(most.into());
+            if client.has_waiting() {
+                handler.streams.wait_for_streams();
+            }
         }
         if self.is_lost() {
             return Err(lost(
                 "a response whose records were dropped, and that did not end as expected",
             ));
         }
-        let Self { client, streams, .. } = self;
+        let Self { client, handler, .. } = self;
         match client.breach() {
-            Some(breach) if !client.has_to_send() && !streams.is_idle() => {
+            Some(breach) if !client.has_to_send() && !handler.streams.is_idle() => {
                 let failure = broken(breach);
-                Err(match streams.has_walked() {
+                Err(match handler.has_walked() {
                     true => lost(&format!("after dropped records: {}", failure.seen)),
                     false => failure,
                 })
@@ -358,27 +370,20 @@ impl Http2 {
     /// Ends operations without progress for too long, or that take too long in all: their streams are reset, and
     /// they have failed.
     pub(super) fn end_stalled(&mut self, now: u64, plan: &Plan) {
-        self.streams.now = now;
-        for place in self.streams.stalled(now) {
-            let Some(exchange) = self.streams.take(place) else { continue };
-            let failure = match now >= exchange.began().saturating_add(plan.operation_timeout().0) {
-                true => plan.too_long(),
-                false => self.streams.why_stalled(&exchange, plan.timeout),
-            };
-            self.is_used_up |=
-                failure.kind == ErrorKind::FlowControl && self.client.connection_window() <= 0;
-            self.client.cancel(&mut self.streams, exchange.id);
+        let (mut stalled, has_walked) = (Vec::new(), self.handler.has_walked());
+        self.handler.streams.end_stalled(now, plan, |id| stalled.push(*id));
+        for id in stalled {
+            self.client.cancel(&mut self.handler, id);
             self.is_due = true;
             if let Some(walk) = &mut self.walk {
-                walk.is_lost |= walk.awaits_proof() || exchange.has_walked();
+                walk.is_lost |= walk.awaits_proof() || has_walked;
             }
-            self.streams.ended.push(exchange.ended(place, now, Err(failure), None));
         }
     }
 
     /// The failure of the operations under way where the server has closed.
     pub(super) fn closed_early(&self) -> Failure {
-        match self.streams.has_walked() {
+        match self.handler.has_walked() {
             true => lost("after dropped records: closed before the body's end"),
             false => Failure::new(ErrorKind::EarlyClose, "closed before a response"),
         }

@@ -7,7 +7,7 @@ use wire::handshake::{QuicHandshake, alert};
 use wire::reception::HEAD_TOO_LONG;
 use wire::{ErrorKind, Failure};
 
-use super::streams::name_of;
+use super::requests::name_of;
 
 /// TLS's alerts are from this code on (RFC 9000, section 20.1).
 const CRYPTO: u64 = 0x100;

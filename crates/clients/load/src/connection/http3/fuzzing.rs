@@ -3,11 +3,10 @@
 //! `cargo fuzz` runs it on what it finds (`crates/clients/load/fuzz`), the test here on the target's seeds and on
 //! mutations of these. This module is there for them alone, under `cfg(fuzzing)` and `cfg(test)`.
 
-use bytes::Bytes;
-use quinn_proto::{Dir, Side, StreamId};
 use wire::reception::{Answers, Expectation};
 
-use super::streams::{Exchange, Streams};
+use super::requests::{Exchange, Request};
+use crate::connection::streams::Streams;
 use crate::job::Stop;
 use crate::quic::ResponseHeads;
 use crate::recorder::{Recorder, Times};
@@ -23,25 +22,24 @@ pub fn responses(input: &[u8]) -> bool {
     let (window, mut recorder) = (Window::new(stop, units::Nanos(0)), Recorder::default());
     let begun = recorder.begins(&window, Times::default());
     let expectation = Expectation::Object(SIZE);
-    let exchange = Exchange::new(begun, None, expectation, Answers::USUAL, true);
-    let (mut streams, mut heads) =
-        (Streams::new(1, (u64::MAX, u64::MAX)), ResponseHeads::default());
-    streams.begin(0, exchange, 0, 0);
-    streams.waiting.clear();
-    streams.opens(0, StreamId::new(Side::Client, Dir::Bi, 0), Bytes::new(), 0);
+    let exchange = Exchange::new(begun, Request::default(), expectation, Answers::USUAL, true);
+    let mut streams = Streams::new(1, 0, (0, u64::MAX), (u64::MAX, u64::MAX));
+    let mut heads = ResponseHeads::default();
+    streams.put(0, exchange);
+    streams.opens(0);
     let mut is_over = false;
     for piece in input.chunks(usize::from(*first) + 1) {
-        if !matches!(streams.receive(0, piece, &mut heads, 1, true), Ok(true)) {
+        if !matches!(streams.receive(0, piece, &mut heads), Ok(true)) {
             is_over = true;
             break;
         }
     }
-    let end = match streams.at(0).map(|request| request.response.end()) {
+    let end = match streams.at(0).map(|exchange| exchange.own.response.end()) {
         Some(Ok(())) if !is_over => Ok(()),
         _ => Err(wire::Failure::new(wire::ErrorKind::Http3, "")),
     };
-    streams.ends_with(0, end, 2);
-    let ended = streams.take_ended();
+    streams.ends_with(0, end);
+    let ended = std::mem::take(&mut streams.ended);
     assert!(streams.is_idle() && ended.len() == 1);
     assert!(streams.counts.fields_received <= 100 * input.len() as u64);
     let Ok(Some(response)) = &ended[0].result else { return false };

@@ -4,23 +4,27 @@
 mod failure;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
-mod streams;
+mod requests;
+
+use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
-use http3::{Breach, ControlEvent, ErrorCode, MessagePart, PeerStreams, Side};
+use http3::{Breach, ControlEvent, ErrorCode, PeerStreams, Side};
 use quinn_proto::{
-    ConnectionHandle, DatagramEvent, Dir, Event, ReadError, StreamEvent, StreamId, Transmit,
-    VarInt, WriteError,
+    Connection, ConnectionHandle, DatagramEvent, Dir, Event, ReadError, StreamEvent, StreamId,
+    Transmit, VarInt, WriteError,
 };
 use units::Nanos;
-use wire::Failure;
 use wire::handshake::QuicHandshake;
+use wire::{ErrorKind, Failure};
 
-use self::streams::{Exchange, Streams};
+use self::requests::{ByStream, Exchange, Request, name_of};
+use super::streams::Streams;
 use crate::context::Context;
 use crate::ended::Ended;
-use crate::quic::{Quic, ResponseHeads};
+use crate::quic::Quic;
 use crate::recorder::Begun;
+use crate::retry::Unanswered;
 use crate::socket::Socket;
 use crate::udp::{Sent, Udp};
 use crate::{Operation, Plan, QuicCounts};
@@ -30,14 +34,18 @@ const RECEIVES: usize = 8;
 
 /// See the module.
 pub(super) struct Http3 {
-    quic: quinn_proto::Connection,
+    quic: Connection,
     handle: ConnectionHandle,
     udp: Udp,
     /// The server's unidirectional streams.
     peer: PeerStreams,
     /// The number of its name.
     name: usize,
-    pub(super) streams: Streams,
+    pub(super) streams: Streams<Request>,
+    by_stream: ByStream,
+    /// The places of requests that have no stream yet, in their order; some have ended since.
+    waiting: VecDeque<usize>,
+    counts: QuicCounts,
     /// Where the operation is the handshake.
     handshake: Option<(usize, Begun)>,
     is_established: bool,
@@ -68,17 +76,19 @@ impl Http3 {
         name: usize,
     ) -> Result<Box<Self>, Failure> {
         let now = context.now();
-        let (plan, job) = (context.plan, context.job);
+        let job = context.job;
         let udp = Udp::new(socket)?;
         let (handle, quic) = context.quic()?.connect(job, name, now)?;
-        let limits = (plan.timeout.0, plan.operation_timeout().0);
         Ok(Box::new(Self {
             quic,
             handle,
             udp,
             peer: PeerStreams::new(Side::Server),
             name,
-            streams: Streams::new(plan.streams(), limits),
+            streams: Streams::of(context),
+            by_stream: ByStream::new(context.plan.streams()),
+            waiting: VecDeque::new(),
+            counts: QuicCounts::default(),
             handshake: None,
             is_established: false,
             has_gone_away: false,
@@ -99,7 +109,7 @@ impl Http3 {
     }
 
     pub(super) fn takes_requests(&self) -> bool {
-        !self.has_gone_away && self.end.is_none()
+        !self.has_gone_away && self.end.is_none() && !self.streams.is_used_up()
     }
 
     /// Whether datagrams wait for the socket.
@@ -114,7 +124,7 @@ impl Http3 {
 
     /// Why nothing came of the first packets within the time limit.
     pub(super) fn why_unopened(&self, limit: Nanos) -> Failure {
-        failure::why_unopened(limit, self.streams.counts.datagrams_received, self.strays)
+        failure::why_unopened(limit, self.counts.datagrams_received, self.strays)
     }
 
     /// When QUIC wants to be woken, or an operation is to end. Inlined, it would keep the same of HTTP/1.1 from being so.
@@ -130,66 +140,95 @@ impl Http3 {
             self.handshake = Some((place, begun));
             return;
         }
-        let is_compared = context.bodies.draw();
-        let expectation = context.requests.expectation(begun.times.object);
-        let exchange = Exchange::new(begun, None, expectation, context.answers, is_compared);
-        let now = context.recently();
-        self.streams.begin(place, exchange, context.requests.body().len(), now);
-        if self.is_established {
-            self.open_waiting(context);
+        self.streams.begin(context, place, begun, Request::default());
+        self.waiting.push_back(place);
+        if self.is_established && !self.open_waiting(context) {
+            self.streams.waits(place);
         }
     }
 
-    /// Gives streams to the requests that wait for one, as many as the server allows.
-    fn open_waiting(&mut self, context: &mut Context<'_>) {
-        let now = context.recently();
-        while let Some(&place) = self.streams.waiting.front() {
-            let Some(id) = self.quic.streams().open(Dir::Bi) else {
-                if self.quic.stats().frame_rx.max_streams_bidi == 0 {
-                    self.streams.note_allowed();
-                }
-                return;
+    /// Gives streams to the requests that wait for one, as many as the server allows; false where those are too few.
+    fn open_waiting(&mut self, context: &mut Context<'_>) -> bool {
+        while let Some(&place) = self.waiting.front() {
+            let waits = |exchange: &&mut Exchange| exchange.own.id.is_none();
+            let Some(exchange) = self.streams.at(place).filter(waits) else {
+                self.waiting.pop_front();
+                continue;
             };
-            self.streams.waiting.pop_front();
-            let Some(request) = self.streams.at(place) else { continue };
-            let object = request.exchange.begun.times.object;
-            let Some(quic) = &mut context.quic else { return };
-            let head = quic.head(&context.requests, object, self.name);
+            let Some(id) = self.quic.streams().open(Dir::Bi) else {
+                // It has not allowed more since the connection began.
+                if self.quic.stats().frame_rx.max_streams_bidi == 0 {
+                    self.streams.allows(self.streams.counts.requests);
+                }
+                return false;
+            };
+            self.waiting.pop_front();
+            let Some(quic) = &mut context.quic else { return true };
+            let head = quic.head(&context.requests, exchange.begun.times.object, self.name);
+            (exchange.own.id, exchange.own.head) = (Some(id), head.bytes);
             let counts = &mut self.streams.counts;
             counts.fields_sent += head.fields;
             counts.header_bytes_sent += head.frame;
-            self.streams.opens(place, id, head.bytes, now);
+            self.streams.opens(place);
+            self.by_stream.insert(id, place);
             self.write(context, id, place);
         }
+        true
     }
 
     /// Sends more of a request.
     fn write(&mut self, context: &Context<'_>, id: StreamId, place: usize) {
-        let Some(request) = self.streams.at(place) else { return };
-        let Some(quic) = &context.quic else { return };
-        let exchange = &mut request.exchange;
-        let mut stream = self.quic.send_stream(id);
-        loop {
-            let mut body = quic.body.slice(quic.body.len() - exchange.body_left..);
-            let part = if request.head.is_empty() { &mut body } else { &mut request.head };
+        let Self { quic, streams, .. } = self;
+        let Some(Quic { body: all, .. }) = &context.quic else { return };
+        let has_bodies = streams.has_bodies();
+        if has_bodies {
+            // More than is sent until it is acknowledged would only wait here, and not for the server's windows.
+            quic.set_send_window(2 * quic.congestion_state().window());
+        }
+        let is_open = loop {
+            let Some(exchange) = streams.at(place) else { return };
+            let own = &mut exchange.own;
+            let mut body = all.slice(all.len() - exchange.body_left..);
+            let part = if own.head.is_empty() { &mut body } else { &mut own.head };
             if part.is_empty() {
                 // It may have been stopped.
-                let _ = stream.finish();
-                return;
+                let _ = quic.send_stream(id).finish();
+                break true;
             }
-            match stream.write_chunks(std::slice::from_mut(part)) {
+            match quic.send_stream(id).write_chunks(std::slice::from_mut(part)) {
                 Ok(_) => {
                     exchange.progress = context.recently();
-                    if request.head.is_empty() {
+                    if own.head.is_empty() {
                         exchange.body_left = body.len();
                     }
                 }
+                Err(WriteError::Blocked) => break is_window_open(quic, id),
                 // What it does not read is of no use to it. Whether there is an answer is seen elsewhere.
-                Err(WriteError::Blocked | WriteError::Stopped(_) | WriteError::ClosedStream) => {
-                    return;
-                }
+                Err(WriteError::Stopped(_) | WriteError::ClosedStream) => break true,
             }
+        };
+        if has_bodies {
+            streams.note_window(place, is_open);
         }
+    }
+
+    /// The server reads no more of a request.
+    fn stopped(&mut self, id: StreamId, code: VarInt) {
+        // The stream is the server's to forget only then (RFC 9000, section 3.5).
+        let _ = self.quic.send_stream(id).reset(code);
+        self.is_due = true;
+        if self.streams.has_bodies()
+            && let Some(place) = self.place(id)
+            && let Some(exchange) = self.streams.at(place)
+        {
+            // Some of it was not taken, whether or not it is on its way.
+            exchange.body_left = exchange.body_left.max(1);
+            self.streams.note_window(place, true);
+        }
+    }
+
+    fn place(&self, id: StreamId) -> Option<usize> {
+        self.by_stream.find(id, &self.streams)
     }
 
     /// Takes what has come.
@@ -203,7 +242,7 @@ impl Http3 {
         let Some(quic) = &mut context.quic else { return Ok(()) };
         let at = quic.instant(now);
         let Quic { endpoint, inbox, outbox, .. } = quic;
-        let counts = &mut self.streams.counts;
+        let counts = &mut self.counts;
         for _ in 0..RECEIVES {
             let may_have_more = self.udp.receive(socket, inbox, |received| {
                 counts.receives += 1;
@@ -244,12 +283,15 @@ impl Http3 {
 
     /// Does what follows from what has come.
     pub(super) fn turn(&mut self, context: &mut Context<'_>) -> Result<(), Failure> {
+        self.streams.at_time(context.recently(), context);
         while let Some(event) = self.quic.poll() {
             let result = match event {
                 Event::Connected => {
                     self.is_established = true;
                     self.open_control();
-                    self.open_waiting(context);
+                    if !self.open_waiting(context) {
+                        self.streams.wait_for_streams();
+                    }
                     Ok(())
                 }
                 Event::Stream(event) => self.stream(context, event),
@@ -304,16 +346,14 @@ impl Http3 {
         match event {
             StreamEvent::Opened { dir } => {
                 while let Some(id) = self.quic.streams().accept(dir) {
-                    self.unidirectional(context, id)?;
+                    self.unidirectional(id)?;
                 }
                 Ok(())
             }
-            StreamEvent::Readable { id } if id.dir() == Dir::Uni => {
-                self.unidirectional(context, id)
-            }
+            StreamEvent::Readable { id } if id.dir() == Dir::Uni => self.unidirectional(id),
             StreamEvent::Readable { id } => self.response(context, id),
             StreamEvent::Writable { id } => {
-                if let Some(place) = self.streams.place(id) {
+                if let Some(place) = self.place(id) {
                     self.write(context, id, place);
                 }
                 Ok(())
@@ -322,14 +362,16 @@ impl Http3 {
                 self.open_waiting(context);
                 Ok(())
             }
-            StreamEvent::Available { dir: Dir::Uni }
-            | StreamEvent::Finished { .. }
-            | StreamEvent::Stopped { .. } => Ok(()),
+            StreamEvent::Stopped { id, error_code } => {
+                self.stopped(id, error_code);
+                Ok(())
+            }
+            StreamEvent::Available { dir: Dir::Uni } | StreamEvent::Finished { .. } => Ok(()),
         }
     }
 
     /// Reads a stream of the server that carries no response.
-    fn unidirectional(&mut self, context: &Context<'_>, id: StreamId) -> Result<(), Breach> {
+    fn unidirectional(&mut self, id: StreamId) -> Result<(), Breach> {
         let mut stream = self.quic.recv_stream(id);
         let Ok(mut chunks) = stream.read(true) else { return Ok(()) };
         let number = VarInt::from(id).into_inner();
@@ -342,7 +384,7 @@ impl Http3 {
                             ControlEvent::Settings(_) => {}
                             ControlEvent::Goaway(from) => {
                                 self.has_gone_away = true;
-                                self.streams.goes_away(from, context.recently());
+                                goes_away(&mut self.streams, from);
                             }
                             ControlEvent::UnknownStream => {
                                 drop(chunks);
@@ -360,9 +402,7 @@ impl Http3 {
 
     /// Reads more of a response.
     fn response(&mut self, context: &mut Context<'_>, id: StreamId) -> Result<(), Breach> {
-        let Some(place) = self.streams.place(id) else { return Ok(()) };
-        let now = context.recently();
-        let is_within = context.window.contains(now);
+        let Some(place) = self.place(id) else { return Ok(()) };
         let Some(heads) = context.quic.as_mut().map(|quic| &mut quic.response_heads) else {
             return Ok(());
         };
@@ -370,21 +410,19 @@ impl Http3 {
         let Ok(mut chunks) = stream.read(true) else { return Ok(()) };
         let end = loop {
             match chunks.next(usize::MAX) {
-                Ok(Some(chunk)) => {
-                    match self.streams.receive(place, &chunk.bytes, heads, now, is_within) {
-                        Ok(true) => {}
-                        Ok(false) => break Some(Ok(())),
-                        Err(breach) if breach.code.ends_only_stream() => {
-                            break Some(Err(failure::of(breach)));
-                        }
-                        Err(breach) => return Err(breach),
+                Ok(Some(chunk)) => match self.streams.receive(place, &chunk.bytes, heads) {
+                    Ok(true) => {}
+                    Ok(false) => break Some(Ok(())),
+                    Err(breach) if breach.code.ends_only_stream() => {
+                        break Some(Err(failure::of(breach)));
                     }
-                }
+                    Err(breach) => return Err(breach),
+                },
                 Ok(None) => break None,
                 Err(ReadError::Blocked) => return Ok(()),
                 Err(ReadError::Reset(code)) => {
                     drop(chunks);
-                    self.streams.reset(place, code.into_inner(), now);
+                    self.reset(place, code.into_inner());
                     return Ok(());
                 }
             }
@@ -394,23 +432,38 @@ impl Http3 {
             // It is wrong, and no more of it is read.
             Some(end) => {
                 self.cancel(id);
-                self.streams.ends_with(place, end, now);
+                self.streams.ends_with(place, end);
             }
             None => {
-                let Some(request) = self.streams.at(place) else { return Ok(()) };
-                request.exchange.is_whole = true;
-                let end = match request.response.end() {
+                let Some(exchange) = self.streams.at(place) else { return Ok(()) };
+                exchange.is_whole = true;
+                let end = match exchange.own.response.end() {
                     Err(breach) if !breach.code.ends_only_stream() => return Err(breach),
                     end => end.map_err(failure::of),
                 };
-                if request.exchange.body_left > 0 {
+                if exchange.body_left > 0 {
                     // The rest of the request's body is of no use to a server that has answered.
                     let _ = self.quic.send_stream(id).reset(code(ErrorCode::NoError));
                 }
-                self.streams.ends_with(place, end, now);
+                self.streams.ends_with(place, end);
             }
         }
         Ok(())
+    }
+
+    /// The server has reset the stream of a place with this code.
+    fn reset(&mut self, place: usize, code: u64) {
+        let seen = format!("RESET_STREAM with {}", name_of(code));
+        let has_begun = self.streams.get(place).is_some_and(|exchange| exchange.has_begun);
+        match ErrorCode::of(code) {
+            Some(ErrorCode::RequestRejected) if !has_begun => {
+                let failure = Failure::new(ErrorKind::RefusedStream, seen);
+                self.streams.fails(place, failure, Some(Unanswered::NotTaken));
+            }
+            _ => {
+                self.streams.ends_with(place, Err(Failure::new(ErrorKind::StreamReset, seen)));
+            }
+        }
     }
 
     /// Ends a stream in both directions.
@@ -424,20 +477,9 @@ impl Http3 {
     /// Ends operations without progress for too long, or that take too long in all: their streams are reset, and
     /// they have failed.
     pub(super) fn end_stalled(&mut self, now: u64, plan: &Plan) {
-        // QUIC's own timers come much more often.
-        if now < self.streams.due {
-            return;
-        }
-        for (place, exchange) in self.streams.stalled(now) {
-            let failure = match now >= exchange.began().saturating_add(plan.operation_timeout().0) {
-                true => plan.too_long(),
-                false => self.streams.why_stalled(&exchange, plan.timeout),
-            };
-            if let Some(id) = exchange.id {
-                self.cancel(id);
-            }
-            self.streams.fails(place, exchange, failure, now);
-        }
+        let mut stalled = Vec::new();
+        self.streams.end_stalled(now, plan, |request| stalled.extend(request.id));
+        stalled.into_iter().for_each(|id| self.cancel(id));
     }
 
     /// Sends what is due.
@@ -449,8 +491,7 @@ impl Http3 {
         let now = context.recently();
         let Some(quic) = &mut context.quic else { return Ok(()) };
         let at = quic.instant(now);
-        let Self { udp, streams, quic: connection, unsent, .. } = self;
-        let counts = &mut streams.counts;
+        let Self { udp, counts, quic: connection, unsent, .. } = self;
         if let Some(Unsent { transmit, bytes }) = unsent.take() {
             match udp.send(socket, &transmit, &bytes)? {
                 Sent::Blocked => {
@@ -497,8 +538,9 @@ impl Http3 {
         let Some(quic) = &mut context.quic else { return };
         let _ = quic.endpoint.handle_event(self.handle, quinn_proto::EndpointEvent::drained());
         let stats = self.quic.stats();
-        let counts = &mut self.streams.counts;
-        counts.connections = u64::from(self.is_established);
+        let Self { counts, streams, .. } = self;
+        streams.counts.connections = u64::from(self.is_established);
+        streams.counts.by_alpn = streams.counts.connections;
         counts.retries = u64::from(self.is_established && self.is_retry_seen);
         counts.packets_lost = stats.path.lost_packets;
         counts.bytes_lost = stats.path.lost_bytes;
@@ -506,6 +548,7 @@ impl Http3 {
         counts.acks_received = stats.frame_rx.acks;
         counts.drops = socket.drops();
         context.recorder.outcome.quic.add(*counts);
+        context.recorder.outcome.streams.add(streams.counts);
     }
 
     /// It fails, and with it what it carries.
@@ -514,13 +557,34 @@ impl Http3 {
             context.ends(Ended::lost(place, begun, at, failure.clone()), 0);
         }
         self.streams.fail_all(failure, at);
-        self.streams.ends(context);
+        self.streams.hand_on(context);
     }
 
     /// The handshake that is the operation under way, if it is.
     pub(super) fn take_handshake(&mut self) -> Option<Begun> {
         self.handshake.take().map(|(_, begun)| begun)
     }
+}
+
+/// Requests on streams from this number on are not answered.
+fn goes_away(streams: &mut Streams<Request>, from: u64) {
+    streams.counts.goaways += 1;
+    let is_left_out =
+        |of: &Exchange| of.own.id.is_none_or(|id| VarInt::from(id).into_inner() >= from);
+    for place in streams.places(is_left_out) {
+        let seen = format!("GOAWAY that left the request out, from stream {from} on");
+        let failure = Failure::new(ErrorKind::Goaway, seen);
+        streams.fails(place, failure, Some(Unanswered::NotTaken));
+    }
+}
+
+/// Whether a stream that takes no more for now waits for this side, and not for the server's windows.
+fn is_window_open(quic: &mut Connection, id: StreamId) -> bool {
+    quic.set_send_window(u64::MAX);
+    // Nothing is written.
+    let is_open = !matches!(quic.send_stream(id).write(&[]), Err(WriteError::Blocked));
+    quic.set_send_window(2 * quic.congestion_state().window());
+    is_open
 }
 
 /// Notes what was sent.
@@ -544,58 +608,4 @@ fn code(code: ErrorCode) -> VarInt {
 /// Whether a datagram begins with a Retry packet of version 1 (RFC 9000, section 17.2.5).
 fn is_retry(datagram: &[u8]) -> bool {
     matches!(datagram, [0xf0..=0xff, 0, 0, 0, 1, ..])
-}
-
-impl Streams {
-    /// Takes bytes of a response; false where it is wrong, so that no more is read.
-    fn receive(
-        &mut self,
-        place: usize,
-        mut bytes: &[u8],
-        heads: &mut ResponseHeads,
-        now: u64,
-        is_within: bool,
-    ) -> Result<bool, Breach> {
-        let (mut answers, mut fields_received, mut header_bytes) = (0, 0, 0);
-        let Some(request) = self.at(place) else { return Ok(false) };
-        let exchange = &mut request.exchange;
-        exchange.progress = now;
-        if !std::mem::replace(&mut exchange.has_begun, true) {
-            exchange.begun.times.first_byte.get_or_insert(now);
-            answers = 1;
-        }
-        while let Some(part) = request.response.next(&mut bytes)? {
-            let is_head = matches!(part, MessagePart::Head(_));
-            match part {
-                MessagePart::Frame(_) => {}
-                MessagePart::Head(section) | MessagePart::Trailers(section) => {
-                    header_bytes += section.len() as u64;
-                    let (head, fields) = heads.read(section)?;
-                    fields_received += fields.length() as u64;
-                    if is_head != head.status.is_some() {
-                        let malformed = |what| Breach::new(ErrorCode::MessageError, what);
-                        return Err(malformed("a head without :status, or trailers with one"));
-                    }
-                    exchange.take_head(head, fields.length(), fields.iter());
-                    if head.status.is_some_and(|status| status < 200) {
-                        request.response.await_head();
-                    }
-                }
-                MessagePart::Body(body) => {
-                    if is_within {
-                        exchange.window_body += body.len() as u64;
-                    }
-                    exchange.take(body);
-                }
-            }
-            if exchange.wrong.is_some() {
-                break;
-            }
-        }
-        let is_right = exchange.wrong.is_none();
-        self.counts.answers += answers;
-        self.counts.fields_received += fields_received;
-        self.counts.header_bytes_received += header_bytes;
-        Ok(is_right)
-    }
 }

@@ -40,7 +40,9 @@ impl Default for Settings {
 /// What has happened on a connection.
 pub enum Happened {
     Connected,
-    /// A request has come whole.
+    /// A request has begun to come.
+    Opened(StreamId),
+    /// It has come whole.
     Asked(StreamId),
 }
 
@@ -219,6 +221,9 @@ fn happened(connection: &mut Connection) -> Vec<Happened> {
             Event::Stream(StreamEvent::Opened { dir }) => {
                 while let Some(id) = connection.streams().accept(dir) {
                     readable.push(id);
+                    if dir == Dir::Bi {
+                        happened.push(Happened::Opened(id));
+                    }
                 }
             }
             Event::Stream(StreamEvent::Readable { id }) => readable.push(id),
