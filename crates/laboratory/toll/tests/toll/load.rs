@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::ops::Range;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::thread::sleep;
@@ -655,6 +656,26 @@ fn a_server_that_stalls_misses_deadlines_and_its_pace() {
     // Latency counts from when an object was due, not from when it was asked for.
     let LatencyNs { p99, service_p99, .. } = stalled.latency_ns;
     assert!(p99 > service_p99, "{p99:?} {service_p99:?}");
+}
+
+/// Responses that stop half-way are in no latency.
+#[test]
+fn operations_that_stand_still_are_counted_and_honest_ones_are_not() {
+    let load = |stops: Range<usize>| {
+        let object = one_kib();
+        let address = answering(move |number| {
+            let body = if stops.contains(&number) { &object[..512] } else { &object };
+            [b"HTTP/1.1 200 OK\r\nContent-Length: 1024\r\n\r\n", body].concat()
+        });
+        let mut load = toll();
+        load.args(["load", &format!("http://{address}/bytes/1KiB"), "-c", "40", "-d", "1500ms"]);
+        load.args(["--warmup", "200ms", "--arrival", "uniform 100/s"]);
+        let line = line(&mut load);
+        let is_warned = line.warnings.iter().any(|of| of.kind == WarningKind::StoodStill);
+        (line.valid, line.latency_ns.stood_still.map_or(0, |still| still.operations), is_warned)
+    };
+    assert_eq!(load(0..0), (true, 0, false));
+    assert_eq!(load(30..46), (true, 16, true));
 }
 
 #[test]
