@@ -78,7 +78,7 @@ use crate::costs::Costs;
 pub use crate::figure::Figure;
 use crate::findings::Quality;
 use crate::gate::outcome::GateOutcome;
-use crate::measured::{MeasuredRow, TrialCounts};
+use crate::measured::{MeasuredRow, Shortfall, TrialCounts};
 use compared::Compared;
 use warnings::warnings;
 
@@ -192,6 +192,13 @@ impl Analysis {
             ratios,
             costs,
         }
+    }
+}
+
+impl Analysis {
+    /// What is missing or not valid of all that was planned; `None` where the run is whole.
+    pub fn shortfall(&self) -> Option<Shortfall> {
+        Shortfall::of(self.cells.iter().map(|cell| cell.trials))
     }
 }
 

@@ -27,4 +27,4 @@ pub mod wording;
 pub use caveat::Caveat;
 pub use label::{label, label_in, trials};
 pub use mark::Mark;
-pub use measured::{MeasuredRow, TrialCounts};
+pub use measured::{MeasuredRow, Shortfall, TrialCounts};

@@ -2,6 +2,7 @@
 //! cell are one row, and so are the rounds of a timed algorithm.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Display, Formatter};
 
 use serde::{Deserialize, Serialize};
 use study::primitive::SIZE;
@@ -83,6 +84,58 @@ pub struct TrialCounts {
     pub done: usize,
     /// Of those, valid ones.
     pub valid: usize,
+}
+
+/// What keeps a run from being whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shortfall {
+    /// 0 where nothing at all was measured, because nothing could be.
+    planned: usize,
+    /// Planned, and not in the journal.
+    missing: usize,
+    /// There, and not valid.
+    invalid: usize,
+}
+
+impl Shortfall {
+    /// Of a run in which nothing was measured.
+    pub const ALL: Self = Self { planned: 0, missing: 0, invalid: 0 };
+
+    /// Of all rows of a run; `None` where each has as many valid trials or rounds as planned.
+    pub(crate) fn of(rows: impl Iterator<Item = TrialCounts>) -> Option<Self> {
+        let mut all = Self { planned: 0, missing: 0, invalid: 0 };
+        for TrialCounts { planned, done, valid } in rows {
+            all.planned += planned;
+            all.missing += planned.saturating_sub(done.max(valid));
+            all.invalid += planned.min(done).saturating_sub(valid);
+        }
+        (all.missing > 0 || all.invalid > 0).then_some(all)
+    }
+
+    /// Whether all that was planned is there, valid or not.
+    pub fn is_whole(&self) -> bool {
+        self.planned > 0 && self.missing == 0
+    }
+
+    /// Whether all that is there is valid.
+    pub fn is_valid(&self) -> bool {
+        self.invalid == 0
+    }
+}
+
+impl Display for Shortfall {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { planned, missing, invalid } = self;
+        match (missing, invalid) {
+            _ if *planned == 0 => f.write_str("nothing was measured"),
+            (missing, 0) => write!(f, "{missing} of {planned} measurements are missing"),
+            (0, invalid) => write!(f, "{invalid} of {planned} measurements are not valid"),
+            _ => write!(
+                f,
+                "{missing} of {planned} measurements are missing and {invalid} are not valid"
+            ),
+        }
+    }
 }
 
 /// What is the server's maximum: with all of its CPUs used, or with the limit that a search keeps.

@@ -29,6 +29,6 @@ pub use comparison::comparison;
 pub use junit::junit;
 pub use markdown::{comparison_markdown, markdown};
 pub use openmetrics::openmetrics;
-pub use page::{ReportError, html, lacking};
+pub use page::{ReportError, html};
 pub use run::Run;
 pub use terminal::{Look, Page, Style, terminal, wrapped};

@@ -112,7 +112,7 @@ fn notice(findings: &Findings) -> Option<String> {
 }
 
 /// Why a run is not the whole answer, where it is not: also where trials are not valid.
-pub fn lacking(findings: &Findings) -> Option<String> {
+pub(crate) fn lacking(findings: &Findings) -> Option<String> {
     let invalid = (!findings.is_whole).then(|| "Not every trial is valid.".to_owned());
     notice(findings).or(invalid)
 }

@@ -11,6 +11,7 @@ use journal::{Results, TargetRecord};
 use observe::Machine;
 use study::{Metric, Study};
 
+use crate::exit::Lacking;
 use crate::exports::{Exported, Exports};
 use crate::gates::{self, WithGates};
 use crate::outputs::Found;
@@ -83,15 +84,18 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     if comparison.metrics.is_empty() {
         return Err(Failure::request("the two runs have no common cell; nothing was compared"));
     }
+    let lacking: Vec<Lacking> =
+        [("A", &a), ("B", &b)].into_iter().filter_map(OneRun::lacking).collect();
     arguments.exports.write(&Exported {
         study: &b.analysis.study,
         gates: outcomes.all(),
-        lacking: None,
+        lacking: (!lacking.is_empty()).then(|| {
+            lacking.iter().map(|of| format!("{}.", of.words)).collect::<Vec<_>>().join(" ")
+        }),
         figures: TrackedFigure::of_later(&comparison),
         markdown: &|| report::comparison_markdown(&comparison, outcomes.all()),
     })?;
-    outcomes.failure()?;
-    Ok(Exit::Done)
+    outcomes.end(false, &lacking)
 }
 
 /// One of the two, from its folder or its summary.
@@ -119,6 +123,12 @@ impl OneRun {
             )));
         }
         Ok(Self { study: Some(study), analysis, machine, hosts, targets })
+    }
+
+    /// What is missing of it or not valid.
+    fn lacking((name, run): (&str, &Self)) -> Option<Lacking> {
+        let shortfall = run.analysis.shortfall()?;
+        Some(Lacking { shortfall, words: format!("{name}: {shortfall}") })
     }
 
     fn side(&self) -> ComparedRun<'_> {

@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::process::ExitCode;
 
+use answer::Shortfall;
+use answer::gate::Reached;
 use experiment::{ErrorClass, RunError};
 use primitives::bench::BenchError;
 
@@ -19,6 +21,47 @@ pub(crate) enum Exit {
     Failed = 3,
     /// By the shell's convention: 128 + SIGINT.
     Interrupted = 130,
+}
+
+/// What a run lacks.
+pub(crate) struct Lacking {
+    pub(crate) shortfall: Shortfall,
+    /// The same in a line, with the run and what to do.
+    pub(crate) words: String,
+}
+
+/// What a measurement came to, or two that were compared, as far as the exit code goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ending {
+    pub(crate) is_interrupted: bool,
+    /// Whether all that was planned was measured.
+    pub(crate) is_whole: bool,
+    /// Whether all of that is valid.
+    pub(crate) is_valid: bool,
+    /// The worst of the gates; `None` without gates.
+    pub(crate) gates: Option<Reached>,
+}
+
+impl Ending {
+    /// Of runs that lack this, and of what became of their gates.
+    pub(crate) fn new(is_interrupted: bool, lacking: &[Lacking], gates: Option<Reached>) -> Self {
+        Self {
+            is_interrupted,
+            is_whole: lacking.iter().all(|of| of.shortfall.is_whole()),
+            is_valid: lacking.iter().all(|of| of.shortfall.is_valid()),
+            gates,
+        }
+    }
+
+    pub(crate) fn exit(self) -> Exit {
+        match self {
+            Self { is_interrupted: true, .. } => Exit::Interrupted,
+            // Whatever its gates say: what is missing could have met them or not.
+            Self { is_whole: false, .. } | Self { is_valid: false, .. } => Exit::Failed,
+            Self { gates: Some(Reached::NotMet), .. } => Exit::NotMet,
+            Self { gates: None | Some(Reached::Met | Reached::Inconclusive), .. } => Exit::Done,
+        }
+    }
 }
 
 impl Exit {
@@ -54,11 +97,6 @@ impl Failure {
         Self { exit, message: message.to_string() }
     }
 
-    /// A gate is not met.
-    pub(crate) fn gate(message: impl Display) -> Self {
-        Self::new(Exit::NotMet, message)
-    }
-
     /// The request was wrong, or the server cannot be reached before the first trial.
     pub(crate) fn request(message: impl Display) -> Self {
         Self::new(Exit::Refused, message)
@@ -87,6 +125,29 @@ impl From<BenchError> for Failure {
         match error {
             BenchError::Panicked { .. } => Self::measurement(error),
             BenchError::Cpu { .. } | BenchError::Instruments(_) => Self::request(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_or_not_valid_comes_before_gates() {
+        let all = [None, Some(Reached::Met), Some(Reached::Inconclusive), Some(Reached::NotMet)];
+        for (is_interrupted, is_whole, is_valid, expected) in [
+            (false, true, true, [0, 0, 0, 1]),
+            (false, false, true, [3; 4]),
+            (false, true, false, [3; 4]),
+            (false, false, false, [3; 4]),
+            (true, true, true, [130; 4]),
+            (true, false, true, [130; 4]),
+            (true, true, false, [130; 4]),
+            (true, false, false, [130; 4]),
+        ] {
+            let code = |gates| Ending { is_interrupted, is_whole, is_valid, gates }.exit().code();
+            assert_eq!(all.map(code), expected, "{is_interrupted} {is_whole} {is_valid}");
         }
     }
 }

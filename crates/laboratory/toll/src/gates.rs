@@ -4,7 +4,7 @@ use answer::gate::{Gate, GateError, GateOutcome, Reached};
 use serde::Serialize;
 use study::Study;
 
-use crate::Failure;
+use crate::exit::{Ending, Exit, Failure, Lacking};
 use crate::outputs::Found;
 
 /// The option, for each command that has it.
@@ -33,6 +33,7 @@ pub(crate) struct Gates {
 }
 
 /// What became of all gates.
+#[derive(Default)]
 pub(crate) struct Outcomes(Vec<GateOutcome>);
 
 /// Something with the gates beside it, for a program.
@@ -86,17 +87,24 @@ impl Outcomes {
         self.0.iter().map(|outcome| format!("{}\n", outcome.sentence)).collect()
     }
 
-    /// That some are not met, where that is so.
-    pub(crate) fn failure(&self) -> Result<(), Failure> {
+    /// How a command ends that has judged by them runs that lack this.
+    pub(crate) fn end(&self, is_interrupted: bool, lacking: &[Lacking]) -> Result<Exit, Failure> {
         let failed: Vec<&str> = self
             .0
             .iter()
             .filter(|outcome| outcome.result == Reached::NotMet)
             .map(|outcome| outcome.gate.as_str())
             .collect();
-        match failed.is_empty() {
-            true => Ok(()),
-            false => Err(Failure::gate(format!("not met: {}", failed.join(", ")))),
+        let gates = self.0.iter().map(|outcome| outcome.result).max();
+        match Ending::new(is_interrupted, lacking, gates).exit() {
+            exit @ (Exit::Done | Exit::Interrupted) => Ok(exit),
+            exit => {
+                let not_met =
+                    (!failed.is_empty()).then(|| format!("not met: {}", failed.join(", ")));
+                let lacking = lacking.iter().map(|of| of.words.clone());
+                let words: Vec<String> = lacking.chain(not_met).collect();
+                Err(Failure::new(exit, words.join("; ")))
+            }
         }
     }
 }

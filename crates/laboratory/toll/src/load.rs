@@ -12,6 +12,7 @@ use trial::{
 };
 use units::Nanos;
 
+use crate::exit::Ending;
 use crate::progress::ProgressLine;
 use crate::screen::Screen;
 use crate::summary::{self, Detail};
@@ -120,11 +121,8 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         let detail = if arguments.verbose { Detail::Verbose } else { Detail::Usual };
         crate::print(&summary::of_trial(&measured, detail, Screen::of_stdout()));
     }
-    Ok(match measured.line {
-        TrialRecord { interrupted: true, .. } => Exit::Interrupted,
-        TrialRecord { valid: true, .. } => Exit::Done,
-        TrialRecord { valid: false, .. } => Exit::Failed,
-    })
+    let TrialRecord { interrupted: is_interrupted, valid: is_valid, .. } = measured.line;
+    Ok(Ending { is_interrupted, is_whole: true, is_valid, gates: None }.exit())
 }
 
 /// The variable by which other clients would go through a proxy.

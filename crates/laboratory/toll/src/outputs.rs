@@ -2,8 +2,9 @@
 //! printed for a person.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use answer::Shortfall;
 use answer::analysis::Analysis;
 use answer::compare::ComparedRun;
 use answer::findings::{Findings, Headline, ShownAnswer};
@@ -15,6 +16,7 @@ use observe::Machine;
 use report::Run;
 use study::Study;
 
+use crate::exit::Lacking;
 use crate::exports::{Exported, Exports};
 use crate::{Failure, screen};
 
@@ -85,7 +87,9 @@ impl Found {
         to.write(&Exported {
             study: &self.study.name,
             gates,
-            lacking: report::lacking(&self.findings),
+            lacking: self
+                .shortfall()
+                .map(|shortfall| format!("This run is not whole: {shortfall}.")),
             figures: TrackedFigure::of_run(&self.study, &self.analysis),
             markdown: &|| report::markdown(&self.run(), gates),
         })
@@ -108,9 +112,18 @@ impl Found {
         self.findings.is_empty
     }
 
-    /// Whether every part that was planned is there and can be used.
-    pub(crate) fn is_whole(&self) -> bool {
-        self.findings.is_whole
+    /// What is missing or not valid; `None` where every part that was planned is there and can be used.
+    pub(crate) fn shortfall(&self) -> Option<Shortfall> {
+        self.analysis.shortfall().or(self.is_empty().then_some(Shortfall::ALL))
+    }
+
+    /// The same with what to do, of the run in this folder.
+    pub(crate) fn lacking(&self, folder: &Path) -> Option<Lacking> {
+        let shortfall = self.shortfall()?;
+        let folder = folder.display();
+        let words =
+            format!("{folder}: {shortfall}; toll run --continue {folder} measures the rest");
+        Some(Lacking { shortfall, words })
     }
 
     /// The figures for Prometheus.

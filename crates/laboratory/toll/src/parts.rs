@@ -1,7 +1,8 @@
 //! The result folder of a study that includes others: a folder for each, and one report over all.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use answer::Shortfall;
 use answer::claims::PaperClaims;
 use answer::findings::{Findings, Item, Listing, ShownAnswer};
 use answer::summary::Summary;
@@ -9,6 +10,7 @@ use journal::Results;
 use report::Run;
 use study::Study;
 
+use crate::exit::Lacking;
 use crate::outputs::{self, Found};
 use crate::{Failure, screen};
 
@@ -95,9 +97,17 @@ impl Parts {
         self.measured().next().is_none()
     }
 
-    /// Whether all that can be measured here was, and can be used.
-    pub(crate) fn is_whole(&self) -> bool {
-        self.measured().all(Found::is_whole)
+    /// What is missing or not valid of all that can be measured here, of the run in this folder.
+    pub(crate) fn lacking(&self, folder: &Path) -> Vec<Lacking> {
+        let of_part = |part: &StudyPart| match &part.found {
+            Ok(found) => found.lacking(&folder.join(&part.study.name)),
+            Err(why) if why == NOT_BEGUN => Some(Lacking {
+                shortfall: Shortfall::ALL,
+                words: format!("{}: {why}", part.study.name),
+            }),
+            Err(_) => None,
+        };
+        self.parts.iter().filter_map(of_part).collect()
     }
 
     /// What was left out and why, a clause each.
@@ -132,7 +142,7 @@ impl Parts {
             conclusions: Listing { title: "Left out", about, items },
             claims: self.parts.iter().filter_map(claims).collect(),
             is_empty: self.is_empty(),
-            is_whole: self.is_whole(),
+            is_whole: self.measured().all(|found| found.shortfall().is_none()),
             ..Findings::default()
         }
     }

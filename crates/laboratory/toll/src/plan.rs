@@ -128,7 +128,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure::measurement("the plan did not stand its check"));
     }
     match outcome.latency.as_ref().filter(|latency| latency.result == Reached::NotMet) {
-        Some(latency) => Err(Failure::gate(format!("not kept: {}", latency.limit))),
+        Some(latency) => Err(Failure::new(Exit::NotMet, format!("not kept: {}", latency.limit))),
         None => Ok(Exit::Done),
     }
 }

@@ -4,7 +4,7 @@ use answer::summary::Summary;
 use journal::Results;
 
 use crate::exports::Exports;
-use crate::gates::{self, WithGates};
+use crate::gates::{self, Outcomes, WithGates};
 use crate::outputs::{self, Found};
 use crate::parts::Parts;
 use crate::{Exit, Failure, json, print};
@@ -80,8 +80,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         print(&format!("\n{}Report: {}\n", outcomes.in_words(), report.display()));
     }
     findings.export(&arguments.exports, outcomes.all())?;
-    outcomes.failure()?;
-    Ok(Exit::Done)
+    outcomes.end(false, findings.lacking(&arguments.folder).as_slice())
 }
 
 /// The same of a study that includes others.
@@ -100,7 +99,8 @@ fn of_parts(arguments: &Arguments, results: &Results, parts: Parts) -> Result<Ex
         print(&parts.in_words());
         print(&format!("\nReport: {}\n", parts.write(results)?.display()));
     }
-    parts.broken.map_or(Ok(Exit::Done), Err)
+    let lacking = parts.lacking(&arguments.folder);
+    parts.broken.map_or_else(|| Outcomes::default().end(false, &lacking), Err)
 }
 
 /// Writes a summary, and prints where it is. It takes the place of an earlier summary of the same run, and of

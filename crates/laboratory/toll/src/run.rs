@@ -149,12 +149,8 @@ impl Arguments {
             Err(_) => exported.unwrap_or_else(|failure| crate::note(failure.message)),
         }
         match ended {
-            Ok(Ended::Interrupted) => Ok(Exit::Interrupted),
-            Ok(Ended::Complete) if findings.is_whole() => outcomes.failure().map(|()| Exit::Done),
-            Ok(Ended::Complete) => Err(Failure::measurement(format!(
-                "not every trial is valid; toll run --continue {} measures those again",
-                results.folder().display()
-            ))),
+            Ok(ended) => outcomes
+                .end(ended == Ended::Interrupted, findings.lacking(results.folder()).as_slice()),
             Err(error) => Err(Failure::new(
                 error.class().into(),
                 format!("{error}; what was measured before is in {}", results.folder().display()),

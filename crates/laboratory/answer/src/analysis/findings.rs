@@ -90,7 +90,7 @@ impl Analysis {
                 "No trial is valid, so there are no figures. The reasons are listed below.",
             ),
             is_empty: counts.done == 0 && !cells.iter().any(is_searched),
-            is_whole: cells.iter().all(|cell| cell.trials.valid >= cell.trials.planned),
+            is_whole: self.shortfall().is_none(),
             started_unix_ms: lines.first().map(|trial| trial.line.started_unix_ms),
             ..Findings::default()
         }

@@ -12,6 +12,7 @@ use study::Study;
 use units::Nanos;
 
 use super::arguments::{Arguments, PartOfRun, in_words};
+use crate::gates::Outcomes;
 use crate::parts::Parts;
 use crate::studies::{self, time_of};
 use crate::{Exit, Failure};
@@ -155,19 +156,19 @@ fn present(
     if ended.is_interrupted {
         return Ok(Exit::Interrupted);
     }
-    let is_whole = parts.is_whole();
+    let lacking = parts.lacking(results.folder());
     if let Some(broken) = parts.broken {
         return Err(broken);
     }
     if ended.is_any_failed && !ended.is_any_measured {
         return Err(Failure::request(format!("none of {} could begin", study.name)));
     }
-    match !ended.is_any_failed && is_whole {
-        true => Ok(Exit::Done),
-        false => Err(Failure::measurement(format!(
-            "not every trial was run and is valid; toll run --continue {folder} measures those again"
-        ))),
+    if ended.is_any_failed && lacking.is_empty() {
+        return Err(Failure::measurement(format!(
+            "not every study was measured; toll run --continue {folder} measures the rest"
+        )));
     }
+    Outcomes::default().end(false, &lacking)
 }
 
 fn words(time: Duration) -> Nanos {

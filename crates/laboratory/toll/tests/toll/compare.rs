@@ -8,7 +8,7 @@ use std::process::Output;
 
 use serde_json::{Value, json};
 use study::Study;
-use support::{insta, json_names};
+use support::{insta, json_names, text};
 use tempfile::TempDir;
 
 const STUDY: &str = r#"
@@ -262,7 +262,7 @@ fn programs_get_all_figures() {
     let (a, b) = (desk.run("a", [1.0; 3]), desk.run("b", [2.0, -1.0, 1.0]));
     let arguments = ["--json", "--metric", "goodput", "--gate", "ratio>=0.9"];
     let output = toll("compare", &arguments, &[&a, &b]);
-    assert_exit(&output, 1);
+    assert_exit(&output, 3);
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     let cells = &found["metrics"][0]["cells"];
     assert_eq!(found["metrics"][0]["metric"], "goodput");
@@ -372,10 +372,10 @@ fn a_ratio_on_the_wrong_side_is_refused() {
 fn a_report_is_judged_too_and_written_all_the_same() {
     let desk = Desk::new();
     let run = desk.run("a", [1.0, -1.0, 1.0]);
-    assert_exit(&toll("report", &["--gate", "bulk-0001:goodput>=8Gb/s"], &[&run]), 0);
+    assert_exit(&toll("report", &["--gate", "bulk-0001:goodput>=8Gb/s"], &[&run]), 3);
     // The second cell has no valid trial.
     let output = toll("report", &["--gate", "bulk:goodput>=1b/s"], &[&run]);
-    assert_exit(&output, 1);
+    assert_exit(&output, 3);
     let words = "NOT met by 1 of 2 cells: not measured (AES-256-GCM).";
     assert!(said(&output).contains(words), "{}", said(&output));
     assert!(run.join("report.html").exists());
@@ -387,6 +387,53 @@ fn a_report_is_judged_too_and_written_all_the_same() {
         (&json!("small"), &json!("not-met"))
     );
     assert_exit(&toll("report", &["--gate", "ratio>=1"], &[&run]), 2);
+}
+
+#[test]
+fn no_gate_passes_a_run_that_lacks_trials() {
+    let desk = Desk::new();
+    let whole = desk.run("whole", [1.0; 3]);
+    let (cut, empty) = (desk.run("cut", [1.0; 3]), desk.run("empty", [1.0; 3]));
+    let invalid = desk.run("invalid", [1.0; 3]);
+    let lines = std::fs::read_to_string(whole.join("journal.jsonl")).unwrap();
+    let lines: Vec<&str> = lines.lines().collect();
+    let write = |run: &Path, lines: &[String]| {
+        std::fs::write(run.join("journal.jsonl"), lines.join("\n") + "\n").unwrap();
+    };
+    let own = |lines: &[&str]| lines.iter().map(ToString::to_string).collect::<Vec<String>>();
+    write(&cut, &own(&lines[..18]));
+    std::fs::write(empty.join("journal.jsonl"), "").unwrap();
+    let mut marked = own(&lines);
+    let mut last: Value = serde_json::from_str(&marked[20]).unwrap();
+    last["valid"] = false.into();
+    last["receipt"]["mismatch"] = json!(["not what was asked"]);
+    marked[20] = last.to_string();
+    write(&invalid, &marked);
+    let gates = ["--gate", "bulk:goodput>=1b/s", "--junit", "-"];
+    let ratios = ["--gate", "ratio>=0.1", "--junit", "-"];
+    let of_cut = summary(&desk, &cut);
+    for (run, lacks) in [(&whole, false), (&cut, true), (&invalid, true), (&empty, true)] {
+        let output = toll("report", &gates, &[run]);
+        assert_exit(&output, if lacks { 3 } else { 0 });
+        assert_eq!(text(&output.stdout).contains("<error"), lacks, "{}", said(&output));
+        assert_exit(&toll("report", &["--json"], &[run]), if lacks { 3 } else { 0 });
+    }
+    for (a, b, lacks) in [
+        (&whole, &whole, false),
+        (&whole, &cut, true),
+        (&cut, &whole, true),
+        (&whole, &invalid, true),
+        (&whole, &of_cut, true),
+    ] {
+        let output = toll("compare", &ratios, &[a, b]);
+        assert_exit(&output, if lacks { 3 } else { 0 });
+        assert_eq!(text(&output.stdout).contains("<error"), lacks, "{}", said(&output));
+        assert_exit(&toll("compare", &[], &[a, b]), if lacks { 3 } else { 0 });
+    }
+    // A gate that is not met either is named too.
+    let output = toll("report", &["--gate", "bulk:goodput>=90Gb/s"], &[&cut]);
+    assert_exit(&output, 3);
+    assert!(text(&output.stderr).contains("; not met: bulk:goodput>=90Gb/s"), "{}", said(&output));
 }
 
 #[test]
@@ -488,7 +535,7 @@ fn a_report_for_programs_leaves_the_folder_as_it_is() {
 fn summary(desk: &Desk, run: &Path) -> PathBuf {
     let folder = desk.0.path().join(format!("summary-{}", run.file_name().unwrap().display()));
     let output = toll("report", &["--summary", folder.to_str().unwrap()], &[run]);
-    assert_exit(&output, 0);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", said(&output));
     let files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|of| of.unwrap().path()).collect();
     let [file] = &files[..] else { panic!("{files:?}") };
     assert!(said(&output).contains(file.to_str().unwrap()), "{}", said(&output));

@@ -35,7 +35,7 @@ fn warnings(ended: &Output) -> Vec<String> {
 /// The figures that `toll report` finds, with its warnings.
 fn figures(results: &Path) -> (String, Vec<String>) {
     let ended = output(&["report"], &[results]);
-    assert!(ended.status.success(), "{}", text(&ended.stderr));
+    assert!(matches!(ended.status.code(), Some(0 | 3)), "{}", text(&ended.stderr));
     (std::fs::read_to_string(results.join("cells.csv")).unwrap(), warnings(&ended))
 }
 
