@@ -25,7 +25,7 @@ use counts::Counts;
 pub use error::{LogError, LogErrorReason};
 use format::{Format, Line};
 pub use language::{FormatError, LogFormat};
-pub use outcome::{AccessLog, Connections, Damaged, Heads, LogUse};
+pub use outcome::{AccessLog, Connections, Damaged, Heads, LeftOut, LogUse};
 use request::Damage;
 pub use request::{Protocol, Tls};
 use source::{Ending, Source};
@@ -116,15 +116,17 @@ impl Reader {
     fn take(&mut self, line: &[u8], ending: Ending) -> Result<(), LogErrorReason> {
         self.line += 1;
         let why = match (ending, self.format.read(line)) {
+            // Its last value may be cut, and still look whole.
+            (Ending::Torn, _) => return Ok(()),
             (Ending::TooLong, _) => Damage::TooLong,
-            (_, Line::Request(request)) => {
-                self.counts.add(&request);
+            (_, Line::Entry(entry)) => {
+                self.counts.add(&entry);
                 return Ok(());
             }
             (_, Line::NoColumn(name)) => {
                 return Err(LogErrorReason::NoColumn { line: self.line, name });
             }
-            (_, Line::Directive) | (Ending::Torn, _) => return Ok(()),
+            (_, Line::Directive) => return Ok(()),
             (Ending::Whole, Line::Damaged(why)) => why,
         };
         if let Some(other) = self.format.other(line) {
@@ -139,7 +141,8 @@ impl Reader {
 
     fn finish(mut self) -> Result<AccessLog, LogErrorReason> {
         let format = self.format.name();
-        let lines = self.counts.requests + self.damaged;
+        let left_out = self.counts.left_out;
+        let lines = self.counts.requests + left_out.plain + left_out.upgraded + self.damaged;
         let damaged = self.damaged;
         match &self.first_damaged {
             Some(first) if damaged.saturating_mul(MOST_DAMAGED) > lines => {
@@ -148,12 +151,20 @@ impl Reader {
             }
             _ => {}
         }
-        let (minute, busiest) = self.counts.busiest().ok_or(LogErrorReason::Empty)?;
+        if self.counts.has_no_sizes() && !matches!(self.format, Format::Given(_)) {
+            return Err(LogErrorReason::NoSizes { format });
+        }
+        let nothing = || match left_out {
+            LeftOut { plain: 0, upgraded: 0 } => LogErrorReason::Empty,
+            left_out => LogErrorReason::NoTls(left_out),
+        };
+        let (minute, busiest) = self.counts.busiest().ok_or_else(nothing)?;
         let (sizes, heads) = self.counts.sizes();
         let used = LogUse {
             format,
             lines,
             requests: self.counts.requests,
+            left_out,
             damaged: self.first_damaged,
             heads,
             connections: self.counts.connections,

@@ -5,8 +5,8 @@ mod model;
 mod sizes;
 
 pub use access_log::{
-    AccessLog, Connections, Damaged, FormatError, Heads, LogError, LogErrorReason, LogFormat,
-    LogUse, Protocol, ReadSoFar, Tls, read,
+    AccessLog, Connections, Damaged, FormatError, Heads, LeftOut, LogError, LogErrorReason,
+    LogFormat, LogUse, Protocol, ReadSoFar, Tls, read,
 };
 pub use model::{Checked, Costs, Load, Plan, Request, Traffic};
 pub use sizes::Sizes;

@@ -52,6 +52,8 @@ fn field(name: &[u8]) -> Option<Field> {
         b"cs-method" => Field::Method,
         b"cs-version" | b"cs-protocol-version" => Field::Protocol,
         b"ssl-protocol" => Field::Tls,
+        b"ssl-cipher" => Field::Cipher,
+        b"cs-protocol" => Field::Scheme,
         _ => return None,
     })
 }

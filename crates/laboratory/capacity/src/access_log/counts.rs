@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use super::outcome::{Connections, Heads};
-use super::request::{Connection, Measure, Protocol, Request, Tls};
+use super::outcome::{Connections, Heads, LeftOut};
+use super::request::{Connection, Entry, Measure, Protocol, Request, Tls};
 use super::time::Minute;
 use crate::sizes::Sizes;
 
@@ -14,6 +14,13 @@ const LONGEST_HEAD: u64 = 64 << 10;
 #[derive(Default)]
 pub(super) struct Counts {
     pub(super) requests: u64,
+    /// Of those, responses that have a body as a rule.
+    with_content: u64,
+    /// Of these, those that have one by their size.
+    with_bytes: u64,
+    /// And those of which the size may be a number after the dash that was read.
+    doubtful: u64,
+    pub(super) left_out: LeftOut,
     /// Sizes that are those of bodies.
     bodies: Sizes,
     /// Sizes that count heads too, or may do so.
@@ -41,8 +48,26 @@ struct CountedMinute {
 }
 
 impl Counts {
-    pub(super) fn add(&mut self, request: &Request) {
+    pub(super) fn add(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Request(request) => self.add_request(request),
+            Entry::Plain => self.left_out.plain += 1,
+            Entry::Upgraded => self.left_out.upgraded += 1,
+        }
+    }
+
+    /// Whether what was read as sizes is something else: all are 0, or most are a dash before a number.
+    pub(super) fn has_no_sizes(&self) -> bool {
+        self.with_content > 0 && (self.with_bytes == 0 || self.doubtful * 2 > self.with_content)
+    }
+
+    fn add_request(&mut self, request: &Request) {
         self.requests += 1;
+        if request.has_content {
+            self.with_content += 1;
+            self.with_bytes += u64::from(request.size > 0);
+            self.doubtful += u64::from(request.is_doubtful);
+        }
         match request.measure {
             Measure::Body => self.bodies.add(request.size),
             _ if request.is_bodiless => {

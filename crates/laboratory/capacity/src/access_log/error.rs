@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::format::LIST;
-use super::outcome::Damaged;
+use super::outcome::{Damaged, LeftOut};
 
 /// Why a log cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +30,18 @@ pub enum LogErrorReason {
     Damaged { first: Damaged, damaged: u64, lines: u64, format: &'static str },
     #[error(", line {line}: `#Fields:` has no {name}, which is needed")]
     NoColumn { line: u64, name: &'static str },
+    #[error(
+        ": read as {format}, its responses have no bytes, or a dash before a number in place of their size, so its \
+         format is another one; give --log-format, which says where the size is; known are {LIST}"
+    )]
+    NoSizes { format: &'static str },
+    #[error(
+        ": none of its requests was over TLS ({} of plain HTTP and {} that became WebSockets or tunnels); give the log \
+         of the server that ends TLS, or, to plan as though all were TLS, a --log-format that leaves out the scheme, \
+         the version of TLS and the cipher",
+        .0.plain, .0.upgraded
+    )]
+    NoTls(LeftOut),
     #[error(": no request is in it")]
     Empty,
 }

@@ -3,7 +3,7 @@
 use super::columns::{self, Columns};
 use super::json;
 use super::language::{self, LogFormat};
-use super::request::{Damage, Field, Request, Values};
+use super::request::{Damage, Entry, Field, Values};
 use super::template::Template;
 
 /// Those that are text: a name, and the form in the language of nginx with a few more names. The first that reads a line
@@ -17,11 +17,11 @@ const KNOWN: [(&str, &str); 5] = [
     ("common", r#"$client [$time_local] "$request" $status $bytes$rest"#),
     (
         "HAProxy's HTTP log",
-        r#"$client [$time_local] $frontend $backend/$server $times $status $bytes_sent $cookie $set_cookie $state $connections $queues"$request"$https"#,
+        r#"$client [$time_local] $frontend $backend/$server $times $status $bytes_sent $cookie $set_cookie $state $connections $queues"$request"$sni_and_tls"#,
     ),
     (
         "AWS ALB",
-        r#"$type $time_iso8601 $elb $client $target $wait $response $send $status $target_status $received $bytes_sent "$request" "$agent" $cipher $ssl_protocol $after"#,
+        r#"$scheme $time_iso8601 $elb $client $target $wait $response $send $status $target_status $received $bytes_sent "$request" "$agent" $ssl_cipher $ssl_protocol $after"#,
     ),
 ];
 
@@ -39,8 +39,9 @@ fn known_field(name: &str) -> Option<Field> {
     Some(match name {
         "bytes" => Field::Bytes,
         "server" | "target" => Field::Upstream,
-        // `option httpslog` has `0/0/0/0/0 SNI/TLSv1.3/CIPHER` there.
-        "https" => Field::Tls,
+        "frontend" => Field::Frontend,
+        "times" => Field::Times,
+        "sni_and_tls" => Field::SniAndTls,
         "port" => Field::Port,
         "rest" => Field::Rest,
         _ => return language::nginx_field(name),
@@ -58,7 +59,7 @@ pub(super) enum Format {
 
 /// What a line is.
 pub(super) enum Line {
-    Request(Request),
+    Entry(Entry),
     /// It is about the lines after it.
     Directive,
     Damaged(Damage),
@@ -79,7 +80,7 @@ impl Format {
         let known = (0..KNOWN.len()).filter_map(|at| Some(Self::Known(at, known(at)?)));
         let mut best = (0, None);
         for mut format in known.chain([Self::Json]) {
-            let is_request = |line: &&&[u8]| matches!(format.read(line), Line::Request(_));
+            let is_request = |line: &&&[u8]| matches!(format.read(line), Line::Entry(_));
             let read = lines.iter().filter(is_request).count();
             if read * 2 > lines.len() {
                 return Some(format);
@@ -105,12 +106,14 @@ impl Format {
             Self::Columns(columns) if line.starts_with(b"#") => {
                 return columns.take(line).map_or_else(Line::NoColumn, |()| Line::Directive);
             }
+            // Text that is wrapped in JSON, as Docker keeps it, is no line of these.
+            Self::Known(..) if line.starts_with(b"{") => None,
             Self::Known(_, template) | Self::Given(template) => template.read(line),
             Self::Json => json::read(line),
             Self::Columns(columns) => columns.read(line),
         };
-        match values.as_ref().map(Values::request) {
-            Some(Ok(request)) => Line::Request(request),
+        match values.as_ref().map(Values::entry) {
+            Some(Ok(entry)) => Line::Entry(entry),
             Some(Err(damage)) => Line::Damaged(damage),
             None => Line::Damaged(Damage::Form),
         }
@@ -127,7 +130,7 @@ impl Format {
         if line.starts_with(columns::FIELDS) {
             return Some(COLUMNS);
         }
-        let is_request = |mut format: Self| matches!(format.read(line), Line::Request(_));
+        let is_request = |mut format: Self| matches!(format.read(line), Line::Entry(_));
         let others = (if is_akin { AKIN } else { 0 })..KNOWN.len();
         let mut others = others.filter_map(|at| Some((KNOWN[at].0, Self::Known(at, known(at)?))));
         let is_json = !matches!(self, Self::Json) && is_request(Self::Json);
@@ -142,6 +145,9 @@ fn known(at: usize) -> Option<Template> {
 
 /// What a line of no known format looks like.
 pub(super) fn look(line: &[u8]) -> &'static str {
+    if line.starts_with(b"{\"log\":\"") {
+        return "Docker's JSON around a server's line; `docker logs CONTAINER` prints the lines alone";
+    }
     if line.starts_with(b"{") {
         return match Format::Json.read(line) {
             Line::Damaged(Damage::Time) => {

@@ -42,6 +42,8 @@ fn named(of: &str, key: &str) -> Option<Named> {
         (_, "method" | "http_method") => Field::Method,
         (_, "proto" | "protocol" | "http_version" | "http_protocol") => Field::Protocol,
         (_, "tls_version" | "tls_protocol") => Field::Tls,
+        (_, "request_scheme") => Field::Scheme,
+        ("", "logger") => Field::Logger,
         (_, "upstream") => Field::Upstream,
         _ => nginx_field(key)?,
     };

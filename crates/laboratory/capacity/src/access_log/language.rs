@@ -162,6 +162,9 @@ pub(super) fn nginx_field(name: &str) -> Option<Field> {
         "request_method" => Field::Method,
         "server_protocol" => Field::Protocol,
         "ssl_protocol" => Field::Tls,
+        "ssl_cipher" => Field::Cipher,
+        "scheme" => Field::Scheme,
+        "https" => Field::Https,
         "upstream_addr" | "upstream_status" | "upstream_response_time" => Field::Upstream,
         "connection_requests" => Field::NumberFromOne,
         "ssl_session_reused" => Field::Resumed,
@@ -221,6 +224,7 @@ fn apache_field(letter: &str, argument: &str) -> Option<Field> {
         ("H", _) => Field::Protocol,
         ("k", _) => Field::NumberFromZero,
         ("x", "SSL_PROTOCOL") => Field::Tls,
+        ("x", "SSL_CIPHER") => Field::Cipher,
         ("x", "SSL_SESSION_RESUMED") => Field::Resumed,
         _ => return None,
     })
@@ -238,12 +242,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::access_log::request::Request;
+    use crate::access_log::request::{Entry, Request};
 
     fn read(format: &str, line: &str) -> Request {
         let LogFormat(template) = format.parse().unwrap();
         let values = template.read(line.as_bytes()).unwrap_or_else(|| panic!("{format}: {line}"));
-        values.request().unwrap()
+        match values.entry().unwrap() {
+            Entry::Request(request) => request,
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
@@ -326,7 +333,7 @@ mod tests {
         fn no_format_is_a_panic(format in "[$%{}'\"\\\\ a-zé>^,0-9]{0,40}", line in prop::collection::vec(any::<u8>(), 0..60)) {
             for format in [format.clone(), format!("{format} $time_local $status $bytes_sent{format}"), format!("%t %s %b{format}")] {
                 if let Ok(LogFormat(template)) = format.parse() {
-                    let _ = template.read(&line).map(|values| values.request());
+                    let _ = template.read(&line).map(|values| values.entry());
                 }
             }
         }

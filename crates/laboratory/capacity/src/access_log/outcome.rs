@@ -30,6 +30,9 @@ pub struct LogUse {
     pub format: &'static str,
     pub lines: u64,
     pub requests: u64,
+    /// Lines that are no load of this kind.
+    #[serde(flatten)]
+    pub left_out: LeftOut,
     /// Lines that are no requests, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub damaged: Option<Damaged>,
@@ -49,6 +52,17 @@ pub struct LogUse {
     /// Requests of HTTP/2 that Apache does not number, and which therefore count no connections.
     #[serde(skip_serializing_if = "is_zero")]
     pub not_numbered: u64,
+}
+
+/// Lines that were read and are not planned for.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Requests that were never over TLS.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub plain: u64,
+    /// Connections that became WebSockets or tunnels, of which a line has all bytes.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub upgraded: u64,
 }
 
 /// Lines that are no requests.

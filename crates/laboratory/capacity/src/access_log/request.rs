@@ -22,7 +22,21 @@ pub(super) enum Field {
     Request,
     Method,
     Protocol,
+    /// Version of TLS; `-` or nothing where there is none. So is `Cipher`.
     Tls,
+    Cipher,
+    /// `0/0/0/0/0 SNI/TLSv1.3/CIPHER` in HAProxy's HTTPS log; nothing in its HTTP log.
+    SniAndTls,
+    /// `https`, or what AWS ALB calls the type: `h2`, `wss`.
+    Scheme,
+    /// nginx's `$https`: `on`, or nothing.
+    Https,
+    /// HAProxy's frontend, which ends with `~` where the client spoke TLS.
+    Frontend,
+    /// HAProxy's five times with slashes between; else the line has another format.
+    Times,
+    /// Of Caddy's logs, which have the object `tls` for each request over TLS.
+    Logger,
     /// The server to which the request was passed.
     Upstream,
     /// Which request of its connection this is, from 1.
@@ -58,6 +72,16 @@ pub(super) enum Damage {
     TooLong,
 }
 
+/// What a line is that has all that a request has.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Entry {
+    Request(Request),
+    /// It never was TLS, and so cost none.
+    Plain,
+    /// A connection that became a WebSocket or a tunnel: its bytes are no object.
+    Upgraded,
+}
+
 /// A request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Request {
@@ -66,6 +90,10 @@ pub(super) struct Request {
     pub(super) measure: Measure,
     /// Whether its response has a head only.
     pub(super) is_bodiless: bool,
+    /// Whether its response has a body as a rule: it succeeded.
+    pub(super) has_content: bool,
+    /// Whether a dash stands for its size, and a number after it.
+    pub(super) is_doubtful: bool,
     pub(super) protocol: Option<Protocol>,
     pub(super) tls: Option<Tls>,
     /// Whether it was passed to another server.
@@ -134,9 +162,11 @@ impl<'a> Values<'a> {
         self.0[field as usize]
     }
 
-    /// The request that they are of.
-    pub(super) fn request(&self) -> Result<Request, Damage> {
-        if self.get(Field::Port).is_some_and(|port| number(port).is_none()) {
+    /// What they are of.
+    pub(super) fn entry(&self) -> Result<Entry, Damage> {
+        if self.get(Field::Port).is_some_and(|port| number(port).is_none())
+            || self.get(Field::Times).is_some_and(|times| !are_times(times))
+        {
             return Err(Damage::Form);
         }
         let time = self.get(Field::Time).ok_or(Damage::Time)?;
@@ -156,18 +186,46 @@ impl<'a> Values<'a> {
         let (method, protocol) = self.get(Field::Request).map_or((None, None), request_line);
         let method = self.get(Field::Method).or(method);
         let protocol = self.get(Field::Protocol).or(protocol).and_then(Protocol::parse);
-        Ok(Request {
+        let request = Request {
             minute: minute.ok_or(Damage::Time)?,
             size: parse_size(size).ok_or(Damage::Size)?,
             measure,
             is_bodiless: method == Some(b"HEAD") || matches!(status, 204 | 304),
+            has_content: method != Some(b"HEAD") && matches!(status, 200 | 206),
+            // In `common` what is after the format follows the size at once.
+            is_doubtful: size == b"-"
+                && self.get(Field::Rest).is_some_and(|rest| {
+                    rest.as_ptr() == size.as_ptr_range().end && begins_with_number(rest)
+                }),
             protocol,
-            tls: self.get(Field::Tls).and_then(Tls::parse),
+            tls: self.get(Field::Tls).or(self.get(Field::SniAndTls)).and_then(Tls::parse),
             is_proxied: self
                 .get(Field::Upstream)
                 .map(|name| !matches!(name, b"" | b"-" | b"<NOSRV>")),
             connection: self.connection(protocol),
+        };
+        let is_tunnel = method == Some(b"CONNECT") && matches!(status, 200..300);
+        Ok(match () {
+            () if self.is_plain() => Entry::Plain,
+            () if status == 101 || is_tunnel || self.get(Field::Scheme) == Some(b"wss") => {
+                Entry::Upgraded
+            }
+            () => Entry::Request(request),
         })
+    }
+
+    /// Whether one of the values says that there was no TLS.
+    fn is_plain(&self) -> bool {
+        let is_nothing = |field| self.get(field).is_some_and(|text| matches!(text, b"" | b"-"));
+        [Field::Tls, Field::Cipher, Field::Https, Field::Resumed].into_iter().any(is_nothing)
+            || matches!(self.get(Field::Scheme), Some(b"http" | b"ws"))
+            || self.get(Field::Frontend).is_some_and(|name| !name.ends_with(b"~"))
+            || self.get(Field::Logger).is_some_and(|name| name.starts_with(b"http.log.access"))
+                && self.get(Field::Tls).is_none()
+            || self
+                .get(Field::Rest)
+                .and_then(number_and_resumed)
+                .is_some_and(|(_, resumed)| resumed == b"-")
     }
 
     fn connection(&self, protocol: Option<Protocol>) -> Connection {
@@ -204,21 +262,31 @@ impl Numbered {
 
 /// nginx's `$connection_requests $ssl_session_reused` or Apache's `%k %{SSL_SESSION_RESUMED}x`, and nothing else.
 fn numbered(rest: &[u8]) -> Option<Numbered> {
+    let (number, resumed) = number_and_resumed(rest)?;
+    let first = u64::from(matches!(resumed, b"r" | b"."));
+    Some(Numbered { number, first, is_resumed: is_resumed(resumed) })
+}
+
+/// The two of them; without TLS both write `-` for the second.
+fn number_and_resumed(rest: &[u8]) -> Option<(u64, &[u8])> {
     let rest = rest.strip_prefix(b" ")?;
     let (count, resumed) = rest.split_at(memchr::memchr(b' ', rest)?);
     let resumed = &resumed[1..];
-    let first = match resumed {
-        b"Resumed" | b"Initial" => 0,
-        b"r" | b"." | b"-" => 1,
-        _ => return None,
-    };
-    // Without TLS both write `-`, and only Apache counts from 0.
-    let number = number(count)?;
-    Some(Numbered {
-        number,
-        first: first.min(number),
-        is_resumed: is_resumed(resumed).or(Some(false)),
-    })
+    let is_known = matches!(resumed, b"Resumed" | b"Initial" | b"r" | b"." | b"-");
+    Some((number(count).filter(|_| is_known)?, resumed))
+}
+
+/// `10/0/30/69/109`, where `-1` is a time that there was not, and `+109` one that went on.
+fn are_times(text: &[u8]) -> bool {
+    let sign = |byte: &&u8| matches!(byte, b'-' | b'+');
+    let is_time = |time: &[u8]| number(&time[time.iter().take_while(sign).count()..]).is_some();
+    text.split(|byte| *byte == b'/').filter(|time| is_time(time)).count() == 5
+}
+
+/// Whether the next word is a whole number.
+fn begins_with_number(rest: &[u8]) -> bool {
+    let word = rest.strip_prefix(b" ").and_then(|rest| rest.split(|byte| *byte == b' ').next());
+    word.and_then(number).is_some()
 }
 
 fn is_resumed(text: &[u8]) -> Option<bool> {

@@ -140,7 +140,7 @@ fn cases() -> [Case; 16] {
         },
         Case {
             format: "HAProxy's HTTP log",
-            text: r#"Feb  6 12:14:14 localhost haproxy[14389]: 10.0.1.2:33317 [06/Feb/2009:12:14:14.655] http-in static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {1wt.eu} {} "GET /index.html HTTP/1.1""#,
+            text: r#"Feb  6 12:14:14 localhost haproxy[14389]: 10.0.1.2:33317 [06/Feb/2009:12:14:14.655] http-in~ static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {1wt.eu} {} "GET /index.html HTTP/1.1""#,
             minute: "06/Feb/2009:12:14",
             size: 2750,
             heads: Heads::Included,
@@ -241,7 +241,7 @@ fn cases() -> [Case; 16] {
 #[test]
 fn a_line_of_each_format_is_read() {
     for case in cases() {
-        for (before, end) in [("", "\n"), ("\u{feff}", "\r\n"), ("", "")] {
+        for (before, end) in [("", "\n"), ("\u{feff}", "\r\n")] {
             let text = format!("{before}{}{end}", case.text);
             let read = log(text.as_bytes()).unwrap_or_else(|error| panic!("{text}{error:?}"));
             let used = &read.used;
@@ -368,6 +368,10 @@ fn compressed_logs_are_read_and_a_torn_end_is_left_out() {
     assert_eq!(log(&compressed.finish().unwrap()).unwrap().used.requests, 3);
     let read = log(&text.as_bytes()[..text.len() - 20]).unwrap();
     assert_eq!((read.used.requests, read.used.damaged), (2, None));
+    // Also where what is left looks whole: this was 100.
+    let common = text.replace(" \"-\" \"an agent\"", "");
+    let read = log(&common.as_bytes()[..common.len() - 2]).unwrap();
+    assert_eq!((read.used.requests, read.used.lines, read.sizes.bytes()), (2, 2, 200));
     // Two frames and one that is skipped between them.
     let level = ruzstd::encoding::CompressionLevel::Fastest;
     let frame = ruzstd::encoding::compress_to_vec(text.as_bytes(), level);
@@ -389,6 +393,7 @@ fn up_to_one_line_in_a_hundred_may_be_damaged() {
         ("\n".to_owned(), "another form"),
         (good.replace("200", "OK"), "no status"),
         (good.replace("10/Oct/2026", "2026-10-10"), "no time"),
+        (good.replace("10/Oct/2026", "31/Feb/2026"), "no time"),
         (line(1, "ten", ""), "no size"),
         (line(1, "99999999999999999999", ""), "no size"),
         (good[..40].to_owned() + "\n", "another form"),
@@ -428,6 +433,108 @@ fn an_unknown_format_is_refused_by_what_it_looks_like() {
     assert!(matches!(error, LogErrorReason::NoColumn { line: 1, name: "sc-bytes" }), "{error}");
     assert!(matches!(log(b"").unwrap_err(), LogErrorReason::Empty));
     assert!(matches!(log(b"\x1f\x8bno gzip").unwrap_err(), LogErrorReason::Read { .. }));
+}
+
+/// As Envoy writes it to a node's log, Istio's sidecar, and the same behind the name of a pod.
+const ENVOY: [&str; 3] = [
+    r#"2026-10-10T13:55:36.912345678Z stdout F [2026-10-10T13:55:36.901Z] "GET /a HTTP/1.1" 200 - 0 10240 4 3 "-" "curl/8.5.0" "4f0c" "shop.example.org" "10.0.0.5:8080""#,
+    r#"2026-10-10T13:55:36.912345678Z stdout F [2026-10-10T13:55:36.901Z] "GET /a HTTP/1.1" 200 - via_upstream - "-" 0 10240 4 3 "-" "curl/8.5.0" "4f0c" "shop.example.org" "10.0.0.5:8080" outbound|8080||shop.default.svc.cluster.local 10.0.0.9:40000 10.0.0.9:8443 10.0.1.1:51000 - default"#,
+    r#"[pod/shop-7d4b9c-x2x1p/istio-proxy] [2026-10-10T13:55:36.901Z] "GET /a HTTP/2" 200 - 0 10240 4 3 "-" "curl/8.5.0" "4f0c" "shop.example.org" "10.0.0.5:8080""#,
+];
+
+#[test]
+fn a_format_whose_sizes_cannot_be_right_is_not_known() {
+    let common = |size| line(1, size, " 1523").replace(" \"-\" \"an agent\"", "");
+    let mixed = common("-").repeat(2) + &common("700");
+    let zero = line(1, "0", "").repeat(3);
+    let envoy = ENVOY.map(|line| format!("{line}\n").repeat(3));
+    for text in envoy.iter().chain([&mixed, &zero]) {
+        let error = log(text.as_bytes()).unwrap_err();
+        assert!(matches!(error, LogErrorReason::NoSizes { .. }), "{text}: {error:?}");
+        assert!(error.to_string().contains("--log-format"), "{error}");
+    }
+    // With the format that the docs give they are read.
+    let format =
+        "$prefix[$time_iso8601] \"$request\" $status $flags $received $body_bytes_sent $more";
+    let istio = "$prefix[$time_iso8601] \"$request\" $status $flags $details $more \"$why\" $received $body_bytes_sent $rest";
+    for (text, format) in [(&envoy[0], format), (&envoy[1], istio)] {
+        let read = log_by(text.as_bytes(), Some(format)).unwrap();
+        assert_eq!((read.used.requests, read.sizes.bytes()), (3, 3 * 10_240));
+    }
+    // What has no body by its kind says nothing, and some responses may be empty.
+    let few = common("-") + &common("700").repeat(2);
+    let times = line(1, "-", " 1523").repeat(2) + &line(1, "700", " 1523");
+    let bodiless = line(1, "0", "").replace(" 200 ", " 304 ");
+    for text in [few, times, bodiless, line(1, "0", "").replace("GET", "HEAD")] {
+        assert!(log(text.as_bytes()).is_ok(), "{text}");
+    }
+}
+
+#[test]
+fn lines_that_docker_wraps_are_refused_and_those_on_a_node_are_read() {
+    let ingress = r#"192.0.2.1 - - [10/Oct/2026:13:55:36 +0000] "GET /a HTTP/2.0" 200 612 "-" "curl/8.5.0" 75 0.002 [default-shop-80] [] 10.0.0.5:80 612 0.002 200 4f0c"#;
+    let docker = serde_json::json!({"log": format!("{ingress}\n"), "stream": "stdout", "time": "2026-10-10T13:55:36.1Z"});
+    let error = log(format!("{docker}\n").as_bytes()).unwrap_err();
+    assert!(matches!(error, LogErrorReason::Unknown { line: 1, .. }), "{error:?}");
+    assert!(error.to_string().contains("docker logs"), "{error}");
+    for text in [ingress.to_owned(), format!("2026-10-10T13:55:36.1Z stdout F {ingress}")] {
+        let read = log(format!("{text}\n").as_bytes()).unwrap();
+        assert_eq!((read.used.format, read.sizes.bytes()), ("combined", 612));
+    }
+    // What has no five times is none of HAProxy's.
+    let haproxy = cases()[5].text.replace("10/0/30/69/109", "10/0/30/69");
+    assert!(log(format!("{haproxy}\n").as_bytes()).is_err());
+}
+
+#[test]
+fn what_was_never_tls_and_what_became_a_websocket_is_left_out_and_counted() {
+    let alb = |kind: &str, status: u32, tls: &str| {
+        let line = cases()[8].text.replacen("h2 ", &format!("{kind} "), 1);
+        let line = line.replace(" 200 200 5 257 ", &format!(" {status} {status} 5 52428800 "));
+        line.replace("ECDHE-RSA-AES128-GCM-SHA256 TLSv1.2", tls)
+    };
+    let tls = "ECDHE-RSA-AES128-GCM-SHA256 TLSv1.2";
+    let haproxy = cases()[5].text.to_owned();
+    let json = |more: &str| {
+        format!(r#"{{"msec":1791640536.2,"status":200,"body_bytes_sent":612,{more}}}"#)
+    };
+    let caddy = cases()[11].text.to_owned();
+    let no_tls = r#","tls":{"resumed":false,"version":772,"cipher_suite":4865,"proto":"h2","server_name":"example.com"}"#;
+    let nginx = |more: &str| line(1, "612", more).trim_end().to_owned();
+    let upgraded = nginx("").replace(" 200 612 ", " 101 52428800 ");
+    for (good, bad, expected) in [
+        (alb("https", 200, tls), alb("http", 200, "- -"), (1, 0)),
+        (alb("https", 200, tls), alb("ws", 101, "- -"), (1, 0)),
+        (alb("h2", 200, tls), alb("https", 200, "- -"), (1, 0)),
+        (alb("h2", 200, tls), alb("wss", 101, tls), (0, 1)),
+        (json(r#""scheme":"https""#), json(r#""scheme":"http""#), (1, 0)),
+        (json(r#""ssl_protocol":"TLSv1.3""#), json(r#""ssl_protocol":"""#), (1, 0)),
+        (json(r#""ssl_cipher":"A""#), json(r#""ssl_cipher":"-""#), (1, 0)),
+        (caddy.clone(), caddy.replace(no_tls, ""), (1, 0)),
+        (haproxy.clone(), haproxy.replace("http-in~", "http-in"), (1, 0)),
+        (haproxy.clone(), haproxy.replace(" 200 2750 ", " 101 2750 "), (0, 1)),
+        (nginx(" 1 ."), nginx(" 2 -"), (1, 0)),
+        (nginx(" 0 Initial"), nginx(" 1 -"), (1, 0)),
+        (nginx(" 0 Initial"), upgraded, (0, 1)),
+    ] {
+        let one = log(format!("{good}\n").as_bytes()).unwrap();
+        let read = log(format!("{good}\n{bad}\n").as_bytes()).unwrap();
+        let left_out = LeftOut { plain: expected.0, upgraded: expected.1 };
+        assert_eq!((read.used.left_out, read.used.lines), (left_out, 2), "{bad}");
+        assert_eq!((read.used.requests, read.busiest), (1, 1), "{bad}");
+        assert_eq!((read.sizes, read.used.connections), (one.sizes, one.used.connections));
+        let error = log(format!("{bad}\n").as_bytes()).unwrap_err();
+        assert!(matches!(error, LogErrorReason::NoTls(of) if of == left_out), "{bad}: {error:?}");
+    }
+    // By a format that is given.
+    let format = "$scheme [$time_iso8601] $status $body_bytes_sent $ssl_cipher";
+    let text = "https [2026-10-10T13:55:36Z] 200 7 A\nhttp [2026-10-10T13:55:36Z] 200 7 -\n";
+    let read = log_by(text.as_bytes(), Some(format)).unwrap();
+    assert_eq!((read.used.requests, read.used.left_out.plain), (1, 1));
+    let apache = "%t %>s %B %k %{SSL_CIPHER}x";
+    let text = "[10/Oct/2026:13:55:36 +0000] 200 7 0 A\n[10/Oct/2026:13:55:36 +0000] 200 7 1 -\n";
+    let read = log_by(text.as_bytes(), Some(apache)).unwrap();
+    assert_eq!((read.used.requests, read.used.connections.unwrap().requests), (1, 1));
 }
 
 #[test]

@@ -2,13 +2,12 @@
 
 use std::fmt::{self, Display};
 
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime};
+use jiff::fmt::{strtime, temporal};
+use jiff::tz::{Offset, TimeZone};
+
 use super::number::number;
-
-const MONTHS: [&[u8; 3]; 12] = [
-    b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec",
-];
-
-const MINUTES_OF_A_DAY: i64 = 24 * 60;
 
 /// A minute. It is shown as the log writes it, with its offset from UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,8 +15,8 @@ pub(super) struct Minute {
     /// Minutes since 1970 in UTC. A time without an offset is taken as UTC.
     pub(super) utc: i64,
     form: Form,
-    /// In minutes, where the log has one.
-    offset: Option<i16>,
+    /// Where the log has one.
+    offset: Option<Offset>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,56 +29,45 @@ enum Form {
     Utc,
 }
 
+const ISO: temporal::DateTimeParser = temporal::DateTimeParser::new();
+
 impl Minute {
     /// The common log format's time, ISO 8601, or a number: of seconds since 1970 with or without a fraction, of
     /// milliseconds, microseconds or nanoseconds.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
         match (text.get(2), text.get(4)) {
-            (Some(b'/'), _) => Self::parse_common(text),
-            (_, Some(b'-' | b'/')) => Self::parse_iso(text, Form::Iso),
+            (Some(b'/'), _) => {
+                // HAProxy has milliseconds and no offset.
+                let form = match memchr::memchr(b' ', text) {
+                    Some(_) => "%d/%b/%Y:%H:%M:%S %z",
+                    None => "%d/%b/%Y:%H:%M:%S%.f",
+                };
+                Self::parse_by(form, text, Form::Common)
+            }
+            (_, Some(b'/')) => Self::parse_by("%Y/%m/%d %H:%M:%S", text, Form::Iso),
+            (_, Some(b'-')) => {
+                let pieces = ISO.parse_pieces(text).ok()?;
+                let local = pieces.date().to_datetime(pieces.time()?);
+                Self::new(local, pieces.to_numeric_offset(), Form::Iso)
+            }
             _ => Self::parse_number(text),
         }
     }
 
     /// The columns `date` and `time` of a W3C log, which are in UTC.
     pub(super) fn parse_columns(date: &[u8], time: &[u8]) -> Option<Self> {
-        let mut text = [b' '; 16];
-        text[..10].copy_from_slice(date.first_chunk::<10>()?);
-        text[11..].copy_from_slice(time.first_chunk::<5>()?);
-        (date.len() == 10).then(|| Self::parse_iso(&text, Form::Utc)).flatten()
+        let date: Date = ISO.parse_date(date).ok()?;
+        Self::new(date.to_datetime(ISO.parse_time(time).ok()?), None, Form::Utc)
     }
 
-    fn parse_common(text: &[u8]) -> Option<Self> {
-        let head = text.first_chunk::<17>()?;
-        if head[6] != b'/' || head[11] != b':' || head[14] != b':' {
-            return None;
-        }
-        let name = [head[3], head[4], head[5]];
-        let month = MONTHS.iter().position(|month| **month == name)? as i64 + 1;
-        let date = [small(&head[7..11])?, month, small(&head[..2])?];
-        Self::new(date, [&head[12..14], &head[15..]], &text[17..], Form::Common)
+    fn parse_by(format: &str, text: &[u8], form: Form) -> Option<Self> {
+        let time = strtime::parse(format, text).ok()?;
+        Self::new(time.to_datetime().ok()?, time.offset(), form)
     }
 
-    fn parse_iso(text: &[u8], form: Form) -> Option<Self> {
-        let head = text.first_chunk::<16>()?;
-        if head[7] != head[4] || !matches!(head[10], b'T' | b't' | b' ') || head[13] != b':' {
-            return None;
-        }
-        let date = [small(&head[..4])?, small(&head[5..7])?, small(&head[8..10])?];
-        Self::new(date, [&head[11..13], &head[14..]], &text[16..], form)
-    }
-
-    fn new(date: [i64; 3], clock: [&[u8]; 2], after: &[u8], form: Form) -> Option<Self> {
-        let [year, month, day] = date;
-        let [hour, minute] = [small(clock[0])?, small(clock[1])?];
-        if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 23 || minute > 59 {
-            return None;
-        }
-        let seconds =
-            after.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b':' | b'.' | b','));
-        let offset = parse_offset(&after[seconds.unwrap_or(after.len())..])?;
-        let local = days(year, month, day) * MINUTES_OF_A_DAY + hour * 60 + minute;
-        Some(Self { utc: local - i64::from(offset.unwrap_or(0)), form, offset })
+    fn new(local: DateTime, offset: Option<Offset>, form: Form) -> Option<Self> {
+        let time = offset.unwrap_or(Offset::UTC).to_timestamp(local).ok()?;
+        Some(Self { utc: time.as_second().div_euclid(60), form, offset })
     }
 
     fn parse_number(text: &[u8]) -> Option<Self> {
@@ -103,71 +91,17 @@ impl Minute {
 
 impl Display for Minute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let local = self.utc + i64::from(self.offset.unwrap_or(0));
-        let [year, month, day] = date(local.div_euclid(MINUTES_OF_A_DAY));
-        let of_day = local.rem_euclid(MINUTES_OF_A_DAY);
-        let (hour, minute) = (of_day / 60, of_day % 60);
-        match self.form {
-            Form::Common => {
-                let month = MONTHS[(month - 1) as usize].escape_ascii();
-                write!(f, "{day:02}/{month}/{year:04}:{hour:02}:{minute:02}")?;
-            }
-            Form::Iso => write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}")?,
-            Form::Utc => {
-                return write!(f, "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC");
-            }
-        }
-        let Some(offset) = self.offset else { return Ok(()) };
-        let sign = if offset < 0 { '-' } else { '+' };
-        let (hours, minutes) = (offset.abs() / 60, offset.abs() % 60);
-        match self.form {
-            Form::Common => write!(f, " {sign}{hours:02}{minutes:02}"),
-            _ => write!(f, "{sign}{hours:02}:{minutes:02}"),
-        }
+        let time = Timestamp::from_second(self.utc * 60).unwrap_or_default();
+        let format = match (self.form, self.offset) {
+            (Form::Common, Some(_)) => "%d/%b/%Y:%H:%M %z",
+            (Form::Common, None) => "%d/%b/%Y:%H:%M",
+            (Form::Iso, Some(_)) => "%Y-%m-%dT%H:%M%:z",
+            (Form::Iso, None) => "%Y-%m-%dT%H:%M",
+            (Form::Utc, _) => "%Y-%m-%d %H:%M UTC",
+        };
+        let zone = TimeZone::fixed(self.offset.unwrap_or(Offset::UTC));
+        time.to_zoned(zone).strftime(format).fmt(f)
     }
-}
-
-/// `+0200`, `-02:30`, `Z`; `Some(None)` where there is none.
-fn parse_offset(text: &[u8]) -> Option<Option<i16>> {
-    let text = text.trim_ascii();
-    let (sign, zone) = match text {
-        [] => return Some(None),
-        b"Z" | b"z" | b"UTC" | b"GMT" => return Some(Some(0)),
-        [b'+', rest @ ..] => (1, rest),
-        [b'-', rest @ ..] => (-1, rest),
-        _ => return None,
-    };
-    let (hours, minutes) = match zone {
-        [h1, h2, b':', m1, m2] | [h1, h2, m1, m2] => (small(&[*h1, *h2])?, small(&[*m1, *m2])?),
-        _ => return None,
-    };
-    (hours < 24 && minutes < 60).then(|| Some(sign * (hours * 60 + minutes) as i16))
-}
-
-/// A number of a few digits.
-fn small(digits: &[u8]) -> Option<i64> {
-    number(digits).map(|number| number as i64)
-}
-
-/// Days since 1970 of a date of the Gregorian calendar: years begin in March, so that the leap day is their last
-/// (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
-}
-
-/// The other way round: year, month and day.
-fn date(days: i64) -> [i64; 3] {
-    let days = days + 719_468;
-    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let month = (from_march + 2) % 12 + 1;
-    let year = year + era * 400 + i64::from(month <= 2);
-    [year, month, of_year - (153 * from_march + 2) / 5 + 1]
 }
 
 #[cfg(test)]
@@ -223,20 +157,19 @@ mod tests {
             "0.004",
             "12345",
             "2026-10-10",
+            "31/Feb/2026:13:55:36 +0000",
+            "29/Feb/2026:13:55:36 +0000",
+            "2026-04-31T13:55:36Z",
+            "2026/02/30 13:55:36",
         ] {
             assert_eq!(read(text), None, "{text}");
         }
+        assert!(read("29/Feb/2028:13:55:36 +0000").is_some());
+        assert_eq!(Minute::parse_columns(b"2026-02-31", b"13:55:36"), None);
         assert_eq!(Minute::parse_columns(b"2026-10-10x", b"13:55:36"), None);
     }
 
     proptest! {
-        #[test]
-        fn days_and_dates_are_each_others_inverse(number in -1_000_000i64..3_000_000) {
-            let [year, month, day] = date(number);
-            prop_assert!((1..=12).contains(&month) && (1..=31).contains(&day));
-            prop_assert_eq!(days(year, month, day), number);
-        }
-
         #[test]
         fn no_bytes_are_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
             let _ = Minute::parse(&bytes).map(|minute| minute.to_string());

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ::load::Http;
-use capacity::{AccessLog, Heads, LogUse, Protocol};
+use capacity::{AccessLog, Heads, LeftOut, LogUse, Protocol};
 use units::{counted, thousands};
 
 use super::arguments::Arguments;
@@ -61,15 +61,25 @@ pub(super) fn in_words(log: &LogUse, planned: Http) -> String {
 fn lines(log: &LogUse) -> String {
     let format = log.format;
     let lines = counted(log.lines, "line");
-    let Some(first) = &log.damaged else {
-        return format!("Access log ({format}): {lines}, all of them requests.");
-    };
-    let damaged = match log.lines - log.requests {
+    let LeftOut { plain, upgraded } = log.left_out;
+    let damaged = match log.lines - log.requests - plain - upgraded {
         1 => "1 was no request".to_owned(),
         damaged => format!("{} were no requests", thousands(damaged)),
     };
-    let (requests, line, why) = (thousands(log.requests), first.line, &first.why);
-    format!("Access log ({format}): {requests} of {lines}; {damaged} (line {line}: {why}).")
+    let damaged =
+        log.damaged.as_ref().map(|of| format!("{damaged} (line {}: {})", of.line, of.why));
+    let plain = (plain > 0).then(|| format!("{} not over TLS", thousands(plain)));
+    let upgraded = (upgraded > 0).then(|| {
+        format!("{} of connections that became WebSockets or tunnels", thousands(upgraded))
+    });
+    let out: Vec<String> = [plain, upgraded].into_iter().flatten().collect();
+    let out = (!out.is_empty()).then(|| format!("left out: {}", out.join(", ")));
+    let others: Vec<String> = [out, damaged].into_iter().flatten().collect();
+    if others.is_empty() {
+        return format!("Access log ({format}): {lines}, all of them requests.");
+    }
+    let requests = thousands(log.requests);
+    format!("Access log ({format}): {requests} of {lines}; {}.", others.join("; "))
 }
 
 /// What lines say of protocols and upstreams. A plan has one protocol, which is compared.
@@ -156,6 +166,13 @@ mod tests {
             "1,999 of 2,000 lines; 1 was no request (line 2000: it has another form). Of";
         assert!(one.contains(expected), "{one}");
         let bad = line("GET / HTTP/1.1", 20, 5, "");
+        let upgraded = line("GET /ws HTTP/1.1", 101, 52_428_800, "");
+        let plain = line("GET / HTTP/1.1", 200, 5, " 0 -");
+        let left_out =
+            said(&[&good.repeat(1_994), &upgraded.repeat(2), &plain.repeat(3), "torn\n"]);
+        let expected = "1,994 of 2,000 lines; left out: 3 not over TLS, 2 of connections that became \
+                        WebSockets or tunnels; 1 was no request (line 2000: it has another form). Of";
+        assert!(left_out.contains(expected), "{left_out}");
         let several = said(&[&good, &bad.repeat(12), &good.repeat(1_187)]);
         let expected = "1,188 of 1,200 lines; 12 were no requests (line 2: it has no status). Of";
         assert!(several.contains(expected), "{several}");
