@@ -63,17 +63,17 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         None => None,
     };
     let wanted = PlannedTraffic::of(arguments, log)?;
-    let cells = Cells::new(arguments, &wanted)?;
+    let mut cells = Cells::new(arguments, &wanted)?;
     let folder = tempfile::tempdir().map_err(Failure::request)?;
-    let pilot = |number: usize, study: &str| {
+    let pilot = |number: usize, study: &str, cells: &mut Cells| {
         let results = results_in(folder.path(), &format!("pilot-{number}"))?;
         let lines = measure(study, &results, arguments.json, &interrupted)?;
         lines.map(|lines| cells.rates(&lines)).transpose()
     };
-    let mut rates = pilot(0, &cells.closed_loop())?;
+    let mut rates = pilot(0, &cells.closed_loop(), &mut cells)?;
     for (number, trials) in (1..).zip(CORRECTIONS) {
         let Some(found) = rates else { break };
-        rates = pilot(number, &cells.open_loop(&Window::Pilot, trials, &found))?;
+        rates = pilot(number, &cells.open_loop(&Window::Pilot, trials, &found), &mut cells)?;
     }
     let Some(rates) = rates else { return Ok(Exit::Interrupted) };
     let results = results_in(&arguments.out, "plan")?;

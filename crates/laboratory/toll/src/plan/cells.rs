@@ -28,6 +28,8 @@ const LARGE: u64 = 64 << 10;
 pub(super) struct Cells {
     common: String,
     pub(super) cases: Vec<Case>,
+    /// Why the other key's case is not among them, where it cannot be measured: it only prices another choice.
+    pub(super) no_other_key: Option<String>,
     traffic: Traffic,
     resumed: Percent,
     requests_per_connection: NonZeroU32,
@@ -127,8 +129,10 @@ impl Cells {
         let quarter = parts.iter().filter(is_at_a_quarter);
         let cases = planned.chain(quarter.map(|part| case(part, AT_A_QUARTER, QUARTER))).collect();
         let PlannedTraffic { traffic, resumed, requests_per_connection, .. } = *wanted;
-        Ok(Self { common, cases, traffic, resumed, requests_per_connection })
+        let no_other_key = None;
+        Ok(Self { common, cases, no_other_key, traffic, resumed, requests_per_connection })
     }
+
     /// Each part as often as a core can. A full core's batches make it cheaper than one that has room left, so
     /// this says only where to begin.
     pub(super) fn closed_loop(&self) -> String {
@@ -162,19 +166,24 @@ impl Cells {
     }
 
     /// How often in a second each keeps a core as busy as it is to, by what an operation took in a pilot. A
-    /// closed loop has neither the traffic nor a quarter of a core.
-    pub(super) fn rates(&self, pilot: &[TrialLine]) -> Result<Vec<f64>, Failure> {
+    /// closed loop has neither the traffic nor a quarter of a core. The other key's case goes where it has no rate.
+    pub(super) fn rates(&mut self, pilot: &[TrialLine]) -> Result<Vec<f64>, Failure> {
         let each = |name: &str| {
             // The median trial, by what an operation takes.
             let valid = of_case(pilot, name).filter(|line| line.line.valid);
             let mut found: Vec<Request> = valid.filter_map(|of| parts::each(&of.line)).collect();
             found.sort_by(|a, b| a.cost.total_cmp(&b.cost));
             found.get(found.len() / 2).copied().ok_or_else(|| {
-                let why = of_case(pilot, name).find_map(|line| line.line.why_invalid());
-                let why = why.unwrap_or_else(|| "nothing ended in its pilot".to_owned());
-                Failure::measurement(format!("{name} cannot be measured: {why}"))
+                let why = why_invalid(pilot, name)
+                    .unwrap_or_else(|| "nothing ended in its pilot".to_owned());
+                format!("{name} cannot be measured: {why}")
             })
         };
+        let has_other_key = self.cases.iter().any(|case| case.part == OTHER_KEY);
+        if let Some(why) = each(OTHER_KEY).err().filter(|_| has_other_key) {
+            self.cases.retain(|case| case.part != OTHER_KEY);
+            self.no_other_key = Some(why);
+        }
         let rate = |case: &Case| {
             let each = match case.part {
                 _ if of_case(pilot, &case.name).next().is_some() => each(&case.name)?.cost,
@@ -186,7 +195,7 @@ impl Cells {
             };
             Ok(case.busy * 1e9 / each)
         };
-        self.cases.iter().map(rate).collect()
+        self.cases.iter().map(rate).collect::<Result<_, String>>().map_err(Failure::measurement)
     }
 
     /// Connections that wait after a request, of a server that has had no load before. More of them than are
@@ -279,6 +288,11 @@ pub(super) fn connection(whole: &Request, request: &Request, other: &Request) ->
 
 fn of_case<'a>(lines: &'a [TrialLine], name: &'a str) -> impl Iterator<Item = &'a TrialLine> {
     lines.iter().filter(move |line| line.place.case == name)
+}
+
+/// Why a trial of the case is not valid.
+pub(super) fn why_invalid(lines: &[TrialLine], name: &str) -> Option<String> {
+    of_case(lines, name).find_map(|line| line.line.why_invalid())
 }
 
 /// The same suite with an ECDSA certificate; that of TLS 1.3 is for all keys.

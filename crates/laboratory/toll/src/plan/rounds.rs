@@ -30,6 +30,7 @@ pub(super) fn outcome(
     lines: &[TrialLine],
     several: &[TrialLine],
 ) -> Result<PlanOutcome, Failure> {
+    let all = lines;
     let [lines, several] = [lines, several].map(counted);
     let mut by_round: BTreeMap<u32, Round<'_>> = BTreeMap::new();
     for TrialLine { place, line } in &lines {
@@ -86,7 +87,9 @@ pub(super) fn outcome(
     if matches!(arguments.certificate_key, CertificateKey::Rsa(_))
         && by_round.values().all(|round| !round.contains_key(OTHER_KEY))
     {
-        not_measured.push("an ECDSA certificate: the suite has static RSA".to_owned());
+        let why = cells.no_other_key.clone().or_else(|| cells::why_invalid(all, OTHER_KEY));
+        let why = why.unwrap_or_else(|| "the suite has static RSA".to_owned());
+        not_measured.push(format!("an ECDSA certificate: {why}"));
     }
     Ok(PlanOutcome {
         server: arguments.server.clone(),
@@ -398,6 +401,45 @@ mod tests {
     }
 
     #[test]
+    fn another_key_that_cannot_be_measured_costs_its_line_alone() {
+        let Command { plan: arguments } = Command::parse_from(TRAFFIC_OF_IT);
+        let wanted = PlannedTraffic::of(&arguments, None).unwrap();
+        let starve = |lines: &mut [TrialLine]| {
+            for of in lines.iter_mut().filter(|of| of.place.case == OTHER_KEY) {
+                of.line.valid = false;
+                of.line.load_error = Some("starved".to_owned());
+            }
+        };
+        // In the pilot it loses its case, and every other has its rate.
+        let mut cells = Cells::new(&arguments, &wanted).unwrap();
+        let count = cells.cases.len();
+        let rates = vec![2_000.0; count];
+        let mut pilots = pilot(&cells, &rates, 100_000.0, 100_000.0);
+        starve(&mut pilots);
+        assert_eq!(cells.rates(&pilots).unwrap().len(), count - 1);
+        assert!(cells.cases.iter().all(|case| case.name != OTHER_KEY));
+        let mut measured = lines(7, 1.0);
+        measured.retain(|of| of.place.case != OTHER_KEY);
+        let found = outcome(&arguments, &wanted, &cells, &measured, &[]).unwrap();
+        let reasons = |found: &PlanOutcome| {
+            let about =
+                found.not_measured.iter().filter(|of| of.starts_with("an ECDSA certificate: "));
+            about.cloned().collect::<Vec<_>>()
+        };
+        assert!(found.check.holds() && found.savings.len() == 1);
+        assert!(reasons(&found).concat().contains("starved"), "{:?}", found.not_measured);
+        // So it is where that happens later.
+        let mut late = lines(7, 1.0);
+        starve(&mut late);
+        let found = plan(&late).unwrap();
+        assert!(found.check.holds() && found.savings.len() == 1);
+        assert!(reasons(&found).concat().contains("starved"), "{:?}", found.not_measured);
+        // Any other part is needed.
+        pilots.retain(|of| of.place.case != REQUESTS);
+        assert!(Cells::new(&arguments, &wanted).unwrap().rates(&pilots).is_err());
+    }
+
+    #[test]
     fn two_rounds_show_no_saving() {
         let decisions = |rounds| {
             let found = plan(&lines(rounds, 1.0)).unwrap();
@@ -439,7 +481,8 @@ mod tests {
     #[test]
     fn corrected_rates_keep_a_core_as_busy_as_is_asked() {
         let Command { plan: arguments } = Command::parse_from(TRAFFIC_OF_IT);
-        let cells = Cells::new(&arguments, &PlannedTraffic::of(&arguments, None).unwrap()).unwrap();
+        let mut cells =
+            Cells::new(&arguments, &PlannedTraffic::of(&arguments, None).unwrap()).unwrap();
         for (full, idle) in [(100_000.0, 100_000.0), (100_000.0, 180_000.0), (9_000.0, 20_000.0)] {
             // A closed loop keeps the core full, and has neither the traffic nor a quarter.
             let closed = cells.cases.iter().filter(|case| case.busy == 0.5);
