@@ -12,6 +12,9 @@ pub enum PeerError {
     Missing { program: &'static str, install: &'static str, client: Peer },
     #[error("{program} could not be started: {source}")]
     Start { program: String, source: io::Error },
-    #[error("{program} does not print its version; check that it is the program of that name")]
-    Nameless { program: String },
+    #[error(
+        "{program} prints `{}` and no version; check that it is the program of that name",
+        printed.escape_debug()
+    )]
+    Nameless { program: String, printed: String },
 }

@@ -85,7 +85,9 @@ pub(crate) fn read(text: &str) -> Result<Report, String> {
             _ => Http::V1,
         },
         negotiated: field(text, "TLS Protocol:").and_then(|version| {
-            let key = field(text, "Server Temp Key:").unwrap_or_default();
+            // Of groups that are not curves alone only the newer line is printed.
+            let key = field(text, "Negotiated Group:").or_else(|| field(text, "Server Temp Key:"));
+            let key = key.unwrap_or_default();
             negotiated(version, field(text, "Cipher:")?, key)
         }),
     })

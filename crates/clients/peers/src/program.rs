@@ -104,10 +104,11 @@ pub fn version(peer: Peer, program: &Path, cpus: &CpuList) -> Result<String, Pee
     let mut spawned = spawn(program, vec![option.into()], cpus)?;
     spawned.process.wait(VERSION_LIMIT);
     spawned.process.stop();
-    written(&spawned.stdout)
-        .ok()
-        .and_then(|output| version_in(&output).map(str::to_owned))
-        .ok_or_else(|| PeerError::Nameless { program: program.display().to_string() })
+    let output = written(&spawned.stdout).unwrap_or_default();
+    version_in(&output).map(str::to_owned).ok_or_else(|| PeerError::Nameless {
+        program: program.display().to_string(),
+        printed: output.lines().next().unwrap_or_default().chars().take(200).collect(),
+    })
 }
 
 /// The first number with a point in it.
@@ -127,7 +128,10 @@ mod tests {
         for (output, version) in [
             ("wrk debian/4.1.0-3+b2 [epoll] Copyright (C) 2012 Will Glozer", "4.1.0"),
             ("This is ApacheBench, Version 2.3 <$Revision$>\nCopyright 1996", "2.3"),
+            ("wrk debian/4.1.0-4+b1 [epoll] Copyright (C) 2012 Will Glozer", "4.1.0"),
+            ("This is ApacheBench, Version 2.3 <$Revision: 1934973 $>\nCopyright 1996", "2.3"),
             ("h2load nghttp2/1.52.0\n", "1.52.0"),
+            ("h2load nghttp2/1.70.0\n", "1.70.0"),
             ("OpenSSL 3.0.22 25 Aug 2026 (Library: OpenSSL 3.0.22 25 Aug 2026)", "3.0.22"),
         ] {
             assert_eq!(version_in(output), Some(version));

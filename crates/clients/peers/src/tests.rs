@@ -211,6 +211,11 @@ fn abs_complete_requests_are_not_all_complete() {
     let negotiated = report.negotiated.unwrap();
     assert_eq!((negotiated.version, negotiated.group), (Version::Tls13, Some(Group::X25519)));
 
+    // Of a group that is more than a curve it prints none.
+    let report = ab::read(fixture!("ab-hybrid")).unwrap();
+    assert_eq!((report.completed, report.failures.len()), (100, 0));
+    assert_eq!(report.negotiated.map(|of| (of.version, of.group)), Some((Version::Tls13, None)));
+
     let report = ab::read(fixture!("ab-errors")).unwrap();
     assert_eq!(report.completed, 716 - 307 - 69);
     assert_eq!(counts(&report), [(ErrorKind::ShortBody, 307), (ErrorKind::Status, 69)]);
@@ -251,6 +256,10 @@ fn h2loads_counts_are_of_responses_with_success() {
     assert_eq!((report.completed, report.duration), (2005, Some(Nanos(1_700_000_000))));
     assert_eq!((report.body, report.failures.len()), (131_564_090 - 110_715, 0));
     assert_eq!(report.negotiated.unwrap().group, Some(Group::Secp256r1));
+    let report = h2load::read(fixture!("h2load-1.70-hybrid")).unwrap();
+    assert_eq!((report.completed, report.duration), (10, Some(Nanos(53_040_000))));
+    assert_eq!((report.body, report.http), (10_240, Http::V2));
+    assert_eq!(report.negotiated.unwrap().group, Some(Group::X25519MlKem768));
     let report = h2load::read(fixture!("h2load-status")).unwrap();
     assert_eq!((report.completed, counts(&report)), (0, vec![(ErrorKind::Status, 1266)]));
     assert_eq!(report.duration, Some(Nanos(503_680_000)));

@@ -143,9 +143,12 @@ mod tests {
     #[test]
     fn each_version_has_its_launcher_and_others_are_refused() {
         let of = |text: &str| OpenMpi::of(Path::new("/opt/bin/mpirun"), text);
-        for (version, launcher) in
-            [("4.1.4", Launcher::Orte), ("5.0.11", Launcher::Prrte), ("5.0.0rc2", Launcher::Prrte)]
-        {
+        for (version, launcher) in [
+            ("4.1.4", Launcher::Orte),
+            ("5.0.11", Launcher::Prrte),
+            ("5.0.0rc2", Launcher::Prrte),
+            ("6.0.0rc2", Launcher::Prrte),
+        ] {
             let found = of(&format!("mpirun (Open MPI) {version}\n\nReport bugs to x\n")).unwrap();
             assert_eq!(found.launcher, launcher);
             assert_eq!(found.to_string(), format!("Open MPI {version}"));

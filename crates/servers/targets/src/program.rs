@@ -86,6 +86,20 @@ pub(crate) fn ask(
         .map_err(|source| TargetError::Spawn { program: program.to_owned(), source })
 }
 
+/// What a refusal quotes of a program's words, where they do not say what toll looks for: the lines that name
+/// something like it, or the first one.
+pub(crate) fn quoted(said: &str, names: &str) -> String {
+    const MOST: usize = 200;
+    let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let named: Vec<&str> = lines().filter(|line| line.contains(names)).take(3).collect();
+    let text = if named.is_empty() {
+        lines().next().unwrap_or("nothing").into()
+    } else {
+        named.join(" | ")
+    };
+    format!("it prints `{}`", text.chars().take(MOST).collect::<String>().escape_debug())
+}
+
 /// Runs a command, and returns what it has printed when it ends.
 ///
 /// # Errors
@@ -126,6 +140,14 @@ mod tests {
         let error = find("nginx", "nginx-core", &folders).unwrap_err();
         let TargetError::Missing { program, package } = error else { panic!("{error}") };
         assert_eq!((program, package), ("nginx", "nginx-core"));
+    }
+
+    #[test]
+    fn a_refusal_quotes_what_was_read() {
+        let said = "\nA 1.0\nBuilt with SSL : none\n";
+        assert_eq!(quoted(said, "SSL"), "it prints `Built with SSL : none`");
+        assert_eq!(quoted(said, "TLS"), "it prints `A 1.0`");
+        assert_eq!(quoted("", "TLS"), "it prints `nothing`");
     }
 
     #[test]

@@ -92,7 +92,7 @@ pub(crate) fn serves(library: Stack) {
     for (group, name) in [("x25519", "X25519"), ("secp256r1", "ECDH, prime256v1")] {
         let server = start(library, &[]);
         let seen = s_client(&server, &["-groups", group]);
-        assert!(seen.contains(&format!("Server Temp Key: {name}")), "{group}: {seen}");
+        assert!(seen.contains(&format!("Temp Key: {name}")), "{group}: {seen}");
     }
     for setting in ["on", "off"] {
         let server = start(library, &["--tls", "1.2", "--tickets", setting]);

@@ -138,6 +138,12 @@ mod tests {
                      3  ( 0.1%)\n   LOST_SAMPLES events:  4 ( 0.2%)\ncycles stats:\n    \
                      LOST_SAMPLES events:  4\n";
         assert_eq!(lost(stats), 7);
+        // Of perf 7.2.
+        let newer = "\nAggregated stats:\n               TOTAL events:        227\n              SAMPLE \
+                     events:        211  (93.0%)\n        LOST_SAMPLES events:          2  ( 0.9%)\n       \
+                     FINISHED_INIT events:          1  ( 0.4%)\ncpu-clock stats:\n              SAMPLE \
+                     events:        211\n        LOST_SAMPLES events:          2\n";
+        assert_eq!(lost(newer), 2);
         assert_eq!(lost("Aggregated stats:\n  TOTAL events:  2\ncpu-clock stats:\n"), 0);
     }
 }

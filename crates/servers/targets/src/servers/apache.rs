@@ -67,8 +67,9 @@ impl Program for Apache {
         version.and_then(|version| version.split_whitespace().next()).map(str::to_owned).ok_or_else(
             || {
                 TargetError::Settings(format!(
-                    "{} -v names no version; use Apache httpd 2.4",
-                    binary.display()
+                    "{} -v names no version ({}); use Apache httpd 2.4",
+                    binary.display(),
+                    program::quoted(&said, "ersion")
                 ))
             },
         )
@@ -310,6 +311,9 @@ mod tests {
         let log = "[core:notice] AH00094: Command line: ''\n[mpm_event:notice] AH00489: \
                    Apache/2.4.62 (Debian) OpenSSL/3.0.22 configured -- resuming normal operations";
         assert_eq!(library(log), Some("3.0.22"));
+        let newer = "[mpm_event:notice] [pid 24294:tid 24294] AH00489: Apache/2.4.69 (Debian) OpenSSL/3.6.5 \
+                     configured -- resuming normal operations";
+        assert_eq!(library(newer), Some("3.6.5"));
         assert_eq!(library("[ssl:warn] OpenSSL/3.0.22"), None);
     }
 }

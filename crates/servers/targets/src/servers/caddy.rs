@@ -31,8 +31,9 @@ impl Program for Caddy {
         match version.filter(|version| version.starts_with(|first: char| first.is_ascii_digit())) {
             Some(version) => Ok(format!("Caddy/{version}, Go's TLS")),
             None => Err(TargetError::Settings(format!(
-                "{} version names no version; use Caddy 2",
-                binary.display()
+                "{} version names no version ({}); use Caddy 2",
+                binary.display(),
+                program::quoted(&text, "addy")
             ))),
         }
     }

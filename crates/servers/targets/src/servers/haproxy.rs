@@ -44,11 +44,11 @@ impl Program for Haproxy {
         }
         let version = parse_version(&said).ok_or_else(|| {
             let complaint = String::from_utf8_lossy(&output.stderr);
-            let complaint = complaint.lines().next().unwrap_or("it says nothing of them").trim();
             TargetError::Settings(format!(
-                "{} -vv names no version and no OpenSSL ({complaint}); use a HAProxy that is built \
-                 with OpenSSL",
-                binary.display()
+                "{} -vv names no version and no OpenSSL that it runs on ({}); use a HAProxy that is built with \
+                 OpenSSL",
+                binary.display(),
+                program::quoted(&format!("{complaint}{said}"), "SSL")
             ))
         })?;
         // Whether it can be used is checked elsewhere.
@@ -108,7 +108,11 @@ fn parse_version(said: &str) -> Option<String> {
     let after = |start: &str| said.lines().find_map(|line| line.strip_prefix(start));
     // Before 2.4 it was "HA-Proxy version".
     let server = after("HAProxy version ").or_else(|| after("HA-Proxy version "))?;
-    let library = after("Running on OpenSSL version : ")?;
+    // "Running on OpenSSL version : " until 3.0, then "Running on SSL library version : ". There are lines of the same
+    // form for PCRE and zlib.
+    let running =
+        said.lines().filter(|line| line.starts_with("Running on ") && line.contains("SSL"));
+    let library = running.filter_map(|line| Some(line.split_once(" : ")?.1)).next()?;
     let mut words = library.split_whitespace();
     Some(format!(
         "HAProxy/{}, {} {}",
@@ -130,7 +134,14 @@ mod tests {
                     Built with OpenSSL version : OpenSSL 3.0.2 15 Mar 2022\n\
                     Running on OpenSSL version : OpenSSL 3.0.22 25 Aug 2026\n";
         assert_eq!(parse_version(said).unwrap(), "HAProxy/2.6.12-1+deb12u4, OpenSSL 3.0.22");
-        assert_eq!(parse_version("HAProxy version 2.6.12\n"), None);
+        let said = "HAProxy version 3.2.26-1 2026/10/14 - https://haproxy.org/\n\
+                    Running on: Linux 6.18.44 #1 SMP x86_64\n\
+                    Built with SSL library version : OpenSSL 3.6.1 27 Jan 2026\n\
+                    Running on zlib version : 1.3.1\n\
+                    Running on SSL library version : OpenSSL 3.6.5 29 Sep 2026\n";
+        assert_eq!(parse_version(said).unwrap(), "HAProxy/3.2.26-1, OpenSSL 3.6.5");
+        let without = "HAProxy version 2.6.12\nRunning on zlib version : 1.3.1\n";
+        assert_eq!(parse_version(without), None);
     }
 
     #[test]

@@ -59,9 +59,9 @@ impl Program for Nginx {
         }
         parse_version(&said).ok_or_else(|| {
             TargetError::Settings(format!(
-                "{} -V names no version and no OpenSSL; use an nginx that is built with its SSL \
-                 module",
-                binary.display()
+                "{} -V names no version and no OpenSSL ({}); use an nginx that is built with its SSL module",
+                binary.display(),
+                program::quoted(&said, "built with")
             ))
         })
     }
@@ -171,6 +171,9 @@ mod tests {
         let other = "nginx version: nginx/1.18.0 (Ubuntu)\nbuilt with OpenSSL 3.0.2 15 Mar 2022 \
                      (running with OpenSSL 3.0.13 30 Jan 2024)\n";
         assert_eq!(parse_version(other).unwrap(), "nginx/1.18.0 (Ubuntu), OpenSSL 3.0.13");
+        let newer = "nginx version: nginx/1.30.6\nbuilt by gcc 16.2.0 (Debian 16.2.0-3) \n\
+                     built with OpenSSL 3.6.5 29 Sep 2026\nTLS SNI support enabled\n";
+        assert_eq!(parse_version(newer).unwrap(), "nginx/1.30.6, OpenSSL 3.6.5");
         assert_eq!(parse_version("nginx version: nginx/1.22.1\n"), None);
     }
 

@@ -57,7 +57,7 @@ fn the_group_that_was_asked_for_is_used() {
     {
         for server in Serve::on_each_library(&["--groups", group]) {
             let text = server.s_client(&[]);
-            assert!(text.contains(&format!("Server Temp Key: {name}")), "{group}: {text}");
+            assert!(text.contains(&format!("Temp Key: {name}")), "{group}: {text}");
         }
     }
 }
