@@ -84,7 +84,7 @@ impl Entry {
             _ => {
                 let TrialLine { place, line } = typed(value)?;
                 if let Some(why) = line.contradiction() {
-                    return Err(why.to_owned());
+                    return Err(why);
                 }
                 Self::Trial(Box::new(TrialLine { place, line: line.with_rates() }))
             }

@@ -179,16 +179,32 @@ mod tests {
     }
 
     #[test]
-    fn rates_follow_from_counts_and_the_window() {
-        let (_folder, path, lines) = journal_of(2);
+    fn a_line_that_contradicts_itself_is_named_and_left_out() {
+        for (what, other) in [
+            ("\"rate_per_s\":65.0", "\"rate_per_s\":-5"),
+            ("\"rate_per_s\":65.0", "\"rate_per_s\":650"),
+            ("\"goodput_bps\":8724152320", "\"goodput_bps\":87241523200"),
+            ("\"completed\":39", "\"completed\":390"),
+            ("\"body\":654311424", "\"body\":65431142"),
+            ("\"window_ns\":600000000", "\"window_ns\":60000000"),
+            ("\"limit\":\"server-cpu\"", "\"limit\":\"errors\""),
+            ("\"warnings\":[]", "\"warnings\":[],\"target_error\":\"the server died\""),
+        ] {
+            let (_folder, path, lines) = journal_of(3);
+            let text = std::fs::read_to_string(&path).unwrap();
+            let mut texts: Vec<String> = text.lines().map(|line| format!("{line}\n")).collect();
+            assert!(texts[1].contains(what), "{what}");
+            texts[1] = texts[1].replacen(what, other, 1);
+            std::fs::write(&path, texts.concat()).unwrap();
+            let entries = Journal::read(&path).unwrap();
+            assert_eq!(entries.trials, [lines[0].clone(), lines[2].clone()], "{other}");
+            let named: Vec<_> = entries.left_out.sentences().collect();
+            assert!(named.len() == 1 && named[0].contains(": line 2 ("), "{named:?}");
+        }
+        // Fewer digits say the same.
+        let (_folder, path, lines) = journal_of(1);
         let text = std::fs::read_to_string(&path).unwrap();
-        let changed = text.replacen("\"rate_per_s\":65.0", "\"rate_per_s\":-5", 1).replacen(
-            "\"goodput_bps\":8724152320",
-            "\"goodput_bps\":87241523200",
-            1,
-        );
-        assert_ne!(changed, text);
-        std::fs::write(&path, changed).unwrap();
+        std::fs::write(&path, text.replace("8724152320", "8724000000")).unwrap();
         assert_eq!(Journal::read(&path).unwrap().trials, lines);
     }
 

@@ -30,6 +30,8 @@ const LOGS: &str = "logs";
 #[derive(Debug)]
 pub struct Results {
     folder: PathBuf,
+    /// Those above that were made for it, the innermost first.
+    made: Vec<PathBuf>,
 }
 
 /// The right to write a result folder, which one process has at a time. It ends with the process.
@@ -78,6 +80,9 @@ pub enum ResultsError {
 impl Results {
     /// Makes `parent/<time>-<study>/`; with a number after it where that is there already.
     pub fn create(parent: &Path, study: &str, now: SystemTime) -> Result<Self, ResultsError> {
+        // The folders above that are not there yet, the innermost first.
+        let above = parent.ancestors().take_while(|folder| !folder.exists());
+        let made = above.filter(|path| !path.as_os_str().is_empty()).map(Path::to_owned).collect();
         std::fs::create_dir_all(parent).map_err(|source| ResultsError::write(parent, source))?;
         let name = format!("{}-{study}", utc(now));
         let mut folder = parent.join(&name);
@@ -90,14 +95,14 @@ impl Results {
                 Err(source) => return Err(ResultsError::write(&folder, source)),
             }
         }
-        Ok(Self { folder })
+        Ok(Self { folder, made })
     }
 
     /// The folder within this one of a study that its study includes, made where it is not there yet.
     pub fn part(&self, study: &str) -> Result<Self, ResultsError> {
         let folder = self.folder.join(study);
         std::fs::create_dir_all(&folder).map_err(|source| ResultsError::write(&folder, source))?;
-        Ok(Self { folder })
+        Ok(Self { folder, made: Vec::new() })
     }
 
     /// The folder of an earlier run.
@@ -105,17 +110,23 @@ impl Results {
         let study = folder.join(STUDY);
         study.metadata().map_err(|source| ResultsError::read(&study, source))?;
         match folder.join(CELLS).exists() {
-            true => Ok(Self { folder: folder.to_owned() }),
+            true => Ok(Self { folder: folder.to_owned(), made: Vec::new() }),
             false => Err(ResultsError::Earlier { path: folder.display().to_string() }),
         }
     }
 
-    /// Removes the folder of a run that did not begin, unless a server has written a log there, which
-    /// may say why.
-    pub fn remove_unless_logged(self) {
-        if !holds_text(&self.folder.join(LOGS)) {
-            // What cannot be removed stays; the run is refused anyway.
-            let _ = std::fs::remove_dir_all(&self.folder);
+    /// Removes the folder of a run that did not begin, with these parts, and those above that were made for it,
+    /// unless a server has written a log there, which may say why.
+    pub fn remove_unless_logged(&self, parts: &[&Self]) {
+        let all = parts.iter().copied().chain([self]);
+        if all.into_iter().any(|of| holds_text(&of.folder.join(LOGS))) {
+            return;
+        }
+        // What cannot be removed stays; the run is refused anyway.
+        let _ = std::fs::remove_dir_all(&self.folder);
+        for folder in &self.made {
+            // Nor does one in which something else is by now.
+            let _ = std::fs::remove_dir(folder);
         }
     }
 
@@ -407,10 +418,31 @@ mod tests {
             let folder = results.folder().to_owned();
             std::fs::create_dir_all(folder.join("logs/nginx")).unwrap();
             std::fs::write(folder.join("logs/nginx/error.log"), text).unwrap();
-            results.remove_unless_logged();
+            results.remove_unless_logged(&[]);
             assert_eq!(folder.exists(), stays, "{text}");
             drop(parent);
         }
+    }
+
+    #[test]
+    fn the_folders_that_were_made_for_it_go_too() {
+        let parent = tempfile::tempdir().unwrap();
+        let out = parent.path().join("a/b");
+        let create = || Results::create(&out, "study", SystemTime::now()).unwrap();
+        for log in [false, true] {
+            let results = create();
+            let part = results.part("one").unwrap();
+            std::fs::create_dir_all(part.folder().join("logs")).unwrap();
+            std::fs::write(part.folder().join("logs/x"), if log { "why" } else { "" }).unwrap();
+            results.remove_unless_logged(&[&part]);
+            assert_eq!(parent.path().join("a").exists(), log);
+        }
+        // One that was there stays, and so does one with another run in it.
+        let (first, second) = (create(), create());
+        second.remove_unless_logged(&[]);
+        assert!(first.folder().exists());
+        first.remove_unless_logged(&[]);
+        assert!(out.exists());
     }
 
     #[test]

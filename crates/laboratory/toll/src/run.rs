@@ -83,7 +83,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         (None, Ok(Ended::Complete)) => Err(Failure::measurement("no trial was run")),
         (None, Err(error)) => {
             if is_new {
-                results.remove_unless_logged();
+                results.remove_unless_logged(&[]);
             }
             Err(error.into())
         }

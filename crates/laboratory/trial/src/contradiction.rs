@@ -8,10 +8,40 @@ const TICK_NS: u64 = 10_000_000;
 
 impl TrialRecord {
     /// Why this cannot have been measured; `None` where that is not certain.
-    pub fn contradiction(&self) -> Option<&'static str> {
+    pub fn contradiction(&self) -> Option<String> {
         let has_ended_early = self.interrupted || self.load_error.is_some();
-        (self.window_ns == 0 && !has_ended_early)
-            .then_some("a window of 0 ns that was not interrupted")
+        if self.window_ns == 0 && !has_ended_early {
+            return Some("a window of 0 ns that was not interrupted".to_owned());
+        }
+        if self.valid
+            && let Some(fault) = self.faults().first()
+        {
+            return Some(format!(
+                "it is marked valid, and is not: {}",
+                self.fault_in_words(*fault)
+            ));
+        }
+        self.wrong_rate()
+    }
+
+    /// Which rate does not follow from its count and the window.
+    fn wrong_rate(&self) -> Option<String> {
+        let followed = self.clone().with_rates();
+        let bits = |line: &Self| line.goodput_bps.map(|rate| rate as f64);
+        [
+            ("rate_per_s", self.rate_per_s, followed.rate_per_s),
+            ("goodput_bps", bits(self), bits(&followed)),
+            ("connections_per_s", self.connections_per_s, followed.connections_per_s),
+        ]
+        .into_iter()
+        .find_map(|(name, written, followed)| {
+            let (written, followed) = (written?, followed?);
+            // A rate may have been written with few digits.
+            let is_near = (written - followed).abs() <= 1.0 + 0.01 * followed;
+            (!is_near).then(|| {
+                format!("{name} is {written}, and its counts and its window give {followed}")
+            })
+        })
     }
 
     /// Which side's CPU time is more than this many CPUs have within the window.

@@ -57,7 +57,7 @@ impl TrialRecord {
     }
 
     /// The rule: a trial is valid that has none of these.
-    fn faults(&self) -> Vec<WhyInvalid<'_>> {
+    pub(crate) fn faults(&self) -> Vec<WhyInvalid<'_>> {
         if self.ended_in_warm_up() {
             return vec![WhyInvalid::InWarmUp];
         }
@@ -79,15 +79,20 @@ impl TrialRecord {
 
     /// The gravest reason, in a sentence without its full stop; `None` of a valid trial.
     pub fn why_invalid(&self) -> Option<String> {
-        Some(match self.invalid().first()? {
+        self.invalid().first().map(|why| self.fault_in_words(*why))
+    }
+
+    /// The same of one of them.
+    pub(crate) fn fault_in_words(&self, why: WhyInvalid<'_>) -> String {
+        match why {
             WhyInvalid::InWarmUp => "it was interrupted before its window began".to_owned(),
-            WhyInvalid::TargetLost(why) | WhyInvalid::LoadLost(why) => (*why).to_owned(),
+            WhyInvalid::TargetLost(why) | WhyInvalid::LoadLost(why) => why.to_owned(),
             WhyInvalid::Mismatch(mismatch) => mismatch.to_string(),
             WhyInvalid::NothingCompleted => {
                 format!("no {} completed; {}", self.nouns().operation, self.reason())
             }
             WhyInvalid::Wrong | WhyInvalid::Failed | WhyInvalid::Recorded => self.reason(),
-        })
+        }
     }
 
     /// What to do for a better or a higher figure, in a sentence without its full stop.

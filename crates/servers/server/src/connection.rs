@@ -138,16 +138,27 @@ impl<L: TlsContext> Connection<L> {
             State::AwaitingClientHello | State::Handshake | State::Paused | State::Linger => false,
         };
         if sending && self.wire().sent() > sent {
-            self.deadline = shared.now + shared.timeout;
+            self.postpone(shared);
         }
         next
+    }
+
+    /// Gives it time again, after some progress. A head that is on its way over HTTP/2 has its time from its first
+    /// byte on, whatever else goes on beside it.
+    fn postpone(&mut self, shared: &Shared<'_, L>) {
+        let begun = match &self.state {
+            State::Multiplexed(multiplexed) => multiplexed.head_begun(),
+            _ => None,
+        };
+        self.deadline = begun.unwrap_or(shared.now) + shared.timeout;
     }
 
     /// Ends the connection in the way that its state asks for, its time being up.
     pub(crate) fn expire(&mut self, shared: &mut Shared<'_, L>) -> Next {
         if matches!(self.state, State::Request) && !self.input.is_empty() {
             self.refuse(Status::RequestTimeout);
-            self.deadline = shared.now + LINGER;
+            // It has had its time; this is for the answer to arrive.
+            self.deadline = shared.now + LINGER.min(shared.timeout / 4);
             return self.advance(shared).unwrap_or(Next::Drop);
         }
         if self.is_paused() { Next::Wait } else { Next::Drop }
@@ -260,17 +271,18 @@ impl<L: TlsContext> Connection<L> {
         let has_received = match received {
             Ok(0) => return self.end_of_input().map(Err),
             Ok(count) => {
-                self.deadline = shared.now + shared.timeout;
                 let received = &shared.writing.space()[..count];
-                let requests = multiplexed.receive(received, shared.contents)?;
+                let requests = multiplexed.receive(received, shared.contents, shared.now)?;
                 if let Some(row) = shared.row {
                     row.count_requests(matches!(self.channel, Channel::Tls(_)), requests);
                 }
+                self.postpone(shared);
                 true
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
             Err(error) => return Err(error),
         };
+        let State::Multiplexed(multiplexed) = &mut self.state else { return Ok(Ok(0)) };
         let plaintext = multiplexed.next(shared.writing.enough())?;
         let count = plaintext.len();
         match &mut self.channel {

@@ -4,6 +4,8 @@
 //! seeds and on mutations of these. This module is there for them alone, under `cfg(fuzzing)` and
 //! `cfg(test)`.
 
+use std::time::Instant;
+
 use http3::{ControlEvent, ErrorCode, Fields, PeerStreams, Side};
 
 use crate::content::Contents;
@@ -46,7 +48,7 @@ pub fn http3(input: &[u8]) {
 /// Whether a request in pieces of this length is answered, or what it breaks.
 fn requested(bytes: &[u8], piece: usize) -> Result<bool, ErrorCode> {
     let contents = Contents::new(None).expect("no folder is opened");
-    let (mut exchange, mut fields) = (Exchange::new(), Fields::default());
+    let (mut exchange, mut fields) = (Exchange::new(Instant::now()), Fields::default());
     let mut take = || {
         for piece in bytes.chunks(piece) {
             exchange.receive(piece, &mut fields, &contents)?;

@@ -15,6 +15,7 @@ mod epoll;
 mod error;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
+mod head_watch;
 mod input;
 mod library;
 mod listener;

@@ -2,17 +2,20 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::time::Instant;
 
 use http2::{ServerHandler, SessionError};
 
 use crate::answer::{Answer, MAX_STREAMS};
 use crate::content::{Content, Contents};
+use crate::head_watch::HeadWatch;
 use crate::input::HEAD_LIMIT;
 
 /// See the module.
 pub(crate) struct Multiplexed {
     session: http2::Server<Streams>,
     streams: Streams,
+    heads: HeadWatch,
     /// What is to be sent, before it is encrypted.
     plaintext: Vec<u8>,
 }
@@ -48,11 +51,23 @@ impl Multiplexed {
     pub(crate) fn new() -> Self {
         let settings = http2::ServerSettings { max_streams: MAX_STREAMS };
         let session = http2::Server::new(settings);
-        Self { session, streams: Streams::default(), plaintext: Vec::new() }
+        let heads = HeadWatch::default();
+        Self { session, streams: Streams::default(), heads, plaintext: Vec::new() }
+    }
+
+    /// When the head began of which only a part has come.
+    pub(crate) fn head_begun(&self) -> Option<Instant> {
+        self.heads.begun()
     }
 
     /// Takes what the client has sent, and answers the requests that are whole; how many these are.
-    pub(crate) fn receive(&mut self, bytes: &[u8], contents: &Contents) -> io::Result<u64> {
+    pub(crate) fn receive(
+        &mut self,
+        bytes: &[u8],
+        contents: &Contents,
+        now: Instant,
+    ) -> io::Result<u64> {
+        self.heads.take(bytes, now);
         self.session.receive(&mut self.streams, bytes).map_err(broken)?;
         let mut answered = 0;
         for stream in std::mem::take(&mut self.streams.asked) {

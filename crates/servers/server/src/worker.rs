@@ -105,7 +105,8 @@ impl<'a, L: TlsContext> Worker<'a, L> {
         let mut endpoints = Vec::new();
         if let Some((quic, addresses)) = quic {
             for socket in addresses.iter().filter_map(|sockets| sockets.of_thread(thread)) {
-                endpoints.push(Endpoint::new(quic, socket, Service { contents, row })?);
+                let service = Service { contents, row, timeout: settings.timeout };
+                endpoints.push(Endpoint::new(quic, socket, service)?);
             }
         }
         for (index, endpoint) in (0..).zip(&endpoints) {

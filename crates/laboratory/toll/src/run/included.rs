@@ -63,7 +63,13 @@ pub(super) fn run(
     let whole = whole.and_then(|file| studies::time(file, machine, None).ok());
     let parts = Parts::studies(&results, &study)?;
     let ended = measure(arguments, &parts, interrupted)?;
-    present(arguments, &results, &study, &ended, whole)
+    let presented = present(arguments, &results, &study, &ended, whole);
+    // Nothing of it has begun.
+    if file.is_some() && matches!(&presented, Err(Failure { exit: Exit::Refused, .. })) {
+        let parts: Vec<&Results> = parts.iter().map(|(_, part)| part).collect();
+        results.remove_unless_logged(&parts);
+    }
+    presented
 }
 
 /// How the parts ended.

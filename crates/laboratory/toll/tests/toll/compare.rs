@@ -406,7 +406,7 @@ fn no_gate_passes_a_run_that_lacks_trials() {
     let mut marked = own(&lines);
     let mut last: Value = serde_json::from_str(&marked[20]).unwrap();
     last["valid"] = false.into();
-    last["receipt"]["mismatch"] = json!(["not what was asked"]);
+    last["target_error"] = json!("the server died");
     marked[20] = last.to_string();
     write(&invalid, &marked);
     let gates = ["--gate", "bulk:goodput>=1b/s", "--junit", "-"];

@@ -57,12 +57,15 @@ fn what_cannot_be_believed_is_named_and_in_no_figure() {
         std::fs::write(&journal, text).unwrap();
     };
 
-    // Rates are for other programs.
+    // A line that contradicts itself is in no figure, and the run is not whole.
     let mut other_rates = lines.clone();
     other_rates[0]["rate_per_s"] = (lines[0]["rate_per_s"].as_f64().unwrap() * 10.0).into();
-    other_rates[1]["goodput_bps"] = 5.into();
+    other_rates[2]["goodput_bps"] = 5.into();
     write(&other_rates);
-    assert_eq!(figures(&results), (before.clone(), vec![]));
+    let ended = output(&["report"], &[&results]);
+    assert_eq!(ended.status.code(), Some(3));
+    let [warned] = &warnings(&ended)[..] else { panic!("{}", text(&ended.stderr)) };
+    assert!(warned.contains("2 lines") && warned.contains(": line 1 ("), "{warned}");
 
     // What was not measured does not count.
     let mut more = lines.clone();

@@ -63,6 +63,30 @@ fn what_an_accelerator_cannot_do_is_refused_in_a_line() {
     }
 }
 
+#[test]
+fn a_refusal_leaves_no_folder() {
+    let study = |target: &str| {
+        format!(
+            "schema = 1\nquestion = \"?\"\ntrials = 1\n[target]\n{target}\n[load]\nconnections = 2\n\
+             warmup = \"50ms\"\nduration = \"300ms\"\n[[case]]\nname = \"c\"\n"
+        )
+    };
+    let including = "schema = 1\nquestion = \"?\"\ninclude = [\"part.toml\"]\n";
+    for target in [
+        "server = \"embedded\"\nstorage = \"disk\"\nobject = \"900TiB\"",
+        "server = \"address\"\nurl = \"https://192.0.2.1/\"",
+    ] {
+        let (alone, including) = (Desk::new(&study(target)), Desk::new(including));
+        std::fs::write(including.path().join("part.toml"), study(target)).unwrap();
+        for desk in [alone, including] {
+            let output = desk.run(&["--quiet"]).output().unwrap();
+            let said = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{said}");
+            assert!(!desk.out().exists(), "{said}");
+        }
+    }
+}
+
 /// A study of one mode beside user TLS, with these lines under `[target]`.
 fn beside_user_tls(target: &str) -> Desk {
     Desk::new(&format!(

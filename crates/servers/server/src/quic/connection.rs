@@ -1,7 +1,7 @@
 //! A connection of HTTP/3: its streams, as they come from QUIC and go there.
 
 use std::collections::HashMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use counters::CounterRow;
@@ -33,6 +33,8 @@ pub(super) struct Shared<'a> {
     pub(super) contents: &'a Contents,
     pub(super) row: Option<CounterRow>,
     pub(super) now: Instant,
+    /// How long the head of a request may take.
+    pub(super) timeout: Duration,
     /// Where heads are decoded.
     pub(super) fields: Fields,
     pub(super) heads: Heads,
@@ -179,11 +181,15 @@ impl Connection {
         self.first_unseen = self.first_unseen.max((id.index() + 1) * 4);
         let mut stream = self.quic.recv_stream(id);
         let Ok(mut chunks) = stream.read(true) else { return Ok(()) };
-        let exchange = self.exchanges.entry(id).or_insert_with(Exchange::new);
+        let exchange = self.exchanges.entry(id).or_insert_with(|| Exchange::new(shared.now));
         loop {
             match chunks.next(usize::MAX) {
                 Ok(Some(chunk)) => {
                     exchange.receive(&chunk.bytes, &mut shared.fields, shared.contents)?;
+                }
+                Err(ReadError::Blocked) if exchange.is_late(shared.now, shared.timeout) => {
+                    let what = "a head that takes longer than the server waits";
+                    return Err(Breach::new(ErrorCode::RequestRejected, what));
                 }
                 Err(ReadError::Blocked) => return Ok(()),
                 Err(ReadError::Reset(_)) => {

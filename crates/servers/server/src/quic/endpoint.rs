@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use counters::CounterRow;
@@ -28,6 +28,7 @@ const RECEIVES: usize = 8;
 pub(crate) struct Service<'a> {
     pub(crate) contents: &'a Contents,
     pub(crate) row: Option<CounterRow>,
+    pub(crate) timeout: Duration,
 }
 
 /// See the module.
@@ -68,7 +69,7 @@ impl<'a> Endpoint<'a> {
     ) -> io::Result<Self> {
         let config = Arc::new(QuicSettings::endpoint());
         let server = Some(Arc::clone(&settings.server));
-        let Service { contents, row } = service;
+        let Service { contents, row, timeout } = service;
         Ok(Self {
             quic: quinn_proto::Endpoint::new(config, server, false, None),
             socket: UdpSocket::new(socket, settings.gso, row)?,
@@ -81,6 +82,7 @@ impl<'a> Endpoint<'a> {
                 contents,
                 row,
                 now: Instant::now(),
+                timeout,
                 fields: Fields::default(),
                 heads: Heads::default(),
             },

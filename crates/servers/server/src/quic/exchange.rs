@@ -1,5 +1,7 @@
 //! A request on its stream, then its response.
 
+use std::time::{Duration, Instant};
+
 use bytes::Bytes;
 use http3::{Breach, ErrorCode, Fields, Message, MessagePart, RequestHead, Side, frame, qpack};
 use quinn_proto::{SendStream, WriteError};
@@ -12,6 +14,8 @@ const FILE_READ: usize = 64 << 10;
 
 /// See the module.
 pub(crate) struct Exchange {
+    /// When its first bytes came.
+    began: Instant,
     request: Message,
     answer: Option<Answer>,
     /// What the client has announced of its body, less what has come of it.
@@ -39,9 +43,15 @@ pub(super) enum Sent {
 }
 
 impl Exchange {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(began: Instant) -> Self {
         let request = Message::new(Side::Client);
-        Self { request, answer: None, body_left: None, response: None }
+        Self { began, request, answer: None, body_left: None, response: None }
+    }
+
+    /// Whether its head is still on its way after this time.
+    pub(super) fn is_late(&self, now: Instant, limit: Duration) -> bool {
+        let has_head = self.answer.is_some() || self.response.is_some();
+        !has_head && now.saturating_duration_since(self.began) > limit
     }
 
     /// Takes bytes of the request. Of its body it is only counted.

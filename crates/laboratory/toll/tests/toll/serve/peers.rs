@@ -136,6 +136,24 @@ fn a_head_that_trickles_and_an_idle_connection_end() {
 }
 
 #[test]
+fn a_head_that_trickles_over_http2_has_no_longer_than_another() {
+    let server = Serve::start(&["--timeout", "500ms"]);
+    let mut slow = server.connect();
+    // The preface, SETTINGS, and HEADERS whose 8,000 bytes never end.
+    slow.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").unwrap();
+    slow.write_all(b"\0\x1f\x40\x01\x05\0\0\0\x01\x82\0\x01x\x7f\xff\x3d").unwrap();
+    let mut trickling = slow.try_clone().unwrap();
+    let trickle = std::thread::spawn(move || {
+        (0..3000).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            trickling.write_all(b"a").is_err()
+        })
+    });
+    let _ = slow.read_to_end(&mut Vec::new());
+    assert!(trickle.join().unwrap(), "the trickle never ended");
+}
+
+#[test]
 fn a_client_that_does_not_read_is_dropped() {
     let server = Serve::start(&["--timeout", "500ms"]);
     let mut stream = server.connect();
