@@ -14,7 +14,7 @@ use study::metric::Kind;
 use study::{Claim, ClaimedFigure, ClaimedRange, Cut, Metric, Study};
 
 use crate::comparable::ratio;
-use crate::figure::Figure;
+use crate::figure::{Figure, paired, ratios_by_round};
 use crate::limits::in_words;
 use crate::mark::Mark;
 use crate::measured::{IS_A_MAXIMUM, MeasuredRow, is_more_than_a_tenth};
@@ -102,6 +102,7 @@ impl PaperClaims {
 struct Rows<'a> {
     of: &'a MeasuredRow,
     over: Option<&'a MeasuredRow>,
+    than: Option<[&'a MeasuredRow; 2]>,
 }
 
 impl JudgedClaim {
@@ -147,7 +148,10 @@ impl JudgedClaim {
         Self {
             claim: claim.published.name.clone(),
             what: claim.published.what.clone(),
-            published: claim.published.says.clone(),
+            published: match &claim.published.place {
+                Some(place) => format!("{} ({place})", claim.published.says),
+                None => claim.published.says.clone(),
+            },
             figure: None,
             here: String::new(),
             result,
@@ -177,21 +181,30 @@ fn result(figure: &Figure, ClaimedRange { low, high }: ClaimedRange) -> ClaimRes
 fn choices<'a>(measured: &ClaimedFigure, rows: &'a [MeasuredRow]) -> Vec<Rows<'a>> {
     let is = |row: &MeasuredRow, of: &RowOf| of.is(&row.case, &row.params);
     let pair = |of: &'a MeasuredRow| {
-        let Some(named) = &measured.over else { return Some(Rows { of, over: None }) };
-        let is_open = |key: &str| !named.params.contains_key(key);
-        let agrees = |row: &MeasuredRow| {
-            let mut open = row.params.iter().filter(|(key, _)| is_open(key));
-            open.all(|(key, value)| of.params.get(key).is_none_or(|own| own == value))
+        let other = |named: &RowOf| {
+            let is_open = |key: &str| !named.params.contains_key(key);
+            let agrees = |row: &MeasuredRow| {
+                let mut open = row.params.iter().filter(|(key, _)| is_open(key));
+                open.all(|(key, value)| of.params.get(key).is_none_or(|own| own == value))
+            };
+            rows.iter().find(|row| is(row, named) && agrees(row))
         };
-        let over = rows.iter().find(|row| is(row, named) && agrees(row))?;
-        Some(Rows { of, over: Some(over) })
+        let over = match &measured.over {
+            Some(named) => Some(other(named)?),
+            None => None,
+        };
+        let than = match &measured.than {
+            Some((one, two)) => Some([other(one)?, other(two)?]),
+            None => None,
+        };
+        Some(Rows { of, over, than })
     };
     rows.iter().filter(|row| is(row, &measured.of)).filter_map(pair).collect()
 }
 
 /// Why no row is meant.
 fn absent(
-    ClaimedFigure { of, over, .. }: &ClaimedFigure,
+    ClaimedFigure { of, over, than, .. }: &ClaimedFigure,
     rows: &[MeasuredRow],
     cut: &[Cut],
 ) -> String {
@@ -199,7 +212,8 @@ fn absent(
         let cut = cut.iter().find(|cut| cut.explains(case, key));
         cut.map(|cut| format!(" ({})", cut.what)).unwrap_or_default()
     };
-    for RowOf { case, params, .. } in std::iter::once(of).chain(over) {
+    let than = than.iter().flat_map(|(one, two)| [one, two]);
+    for RowOf { case, params, .. } in std::iter::once(of).chain(over).chain(than) {
         let of_case: Vec<&MeasuredRow> = rows.iter().filter(|row| row.case == *case).collect();
         if of_case.is_empty() {
             return format!("{case} was not measured{}", because(case, None));
@@ -215,18 +229,36 @@ fn absent(
 
 impl<'a> Rows<'a> {
     fn all(self) -> impl Iterator<Item = &'a MeasuredRow> {
-        std::iter::once(self.of).chain(self.over)
+        std::iter::once(self.of).chain(self.over).chain(self.than.into_iter().flatten())
     }
 
     fn figure(self, metric: Metric) -> Option<Figure> {
-        match self.over {
-            Some(over) => ratio(self.of, over, metric).ok(),
-            None => self.of.whole_figure(metric),
+        match (self.over, self.than) {
+            (Some(over), None) if self.is_beside_algorithm() => {
+                paired(self.of.samples(metric), over.samples(Metric::Rate)).ok()
+            }
+            (Some(over), None) => ratio(self.of, over, metric).ok(),
+            (Some(over), Some([than, than_over])) => {
+                ratio(self.of, over, metric).ok()?;
+                ratio(than, than_over, metric).ok()?;
+                let ratios = [(self.of, over), (than, than_over)].map(|(one, other)| {
+                    let (over, under) = metric.ratio(one, other);
+                    ratios_by_round(over.samples(metric), under.samples(metric))
+                });
+                paired(&ratios[0], &ratios[1]).ok()
+            }
+            (None, _) => self.of.whole_figure(metric),
         }
+    }
+
+    /// Whether a cell is divided by an algorithm.
+    fn is_beside_algorithm(self) -> bool {
+        self.of.library.is_none() && self.over.is_some_and(|over| over.library.is_some())
     }
 
     fn lacking(self, metric: Metric) -> String {
         let own = || match self.over {
+            Some(_) if self.is_beside_algorithm() => None,
             Some(over) => {
                 let why = ratio(self.of, over, metric).err()?;
                 let called = [self.of, over].map(|row| format!("with {}", row.label));

@@ -104,6 +104,13 @@ pub(crate) fn paired(ours: &[(u32, f64)], theirs: &[(u32, f64)]) -> Result<Figur
     Ok(Figure { estimate, samples })
 }
 
+/// Figures by round over those of the same rounds of another, which are not 0.
+pub(crate) fn ratios_by_round(ours: &[(u32, f64)], theirs: &[(u32, f64)]) -> Vec<(u32, f64)> {
+    let theirs: BTreeMap<u32, f64> = theirs.iter().copied().collect();
+    let ratio = |(round, ours): &(u32, f64)| Some((*round, ours / theirs.get(round)?));
+    ours.iter().filter_map(ratio).filter(|(_, ratio)| ratio.is_finite()).collect()
+}
+
 /// Figures by round less those of the same rounds of another; `None` where no round has both.
 pub(crate) fn difference(ours: &[(u32, f64)], theirs: &[(u32, f64)]) -> Option<Figure> {
     let (ours, theirs) = of_same_rounds(ours, theirs);

@@ -184,12 +184,16 @@ fn metrics(study: &Study, row: &MeasuredRow) -> BTreeSet<Metric> {
     };
     let cell = study.cells.iter().find(|cell| row.library.is_none() && cell.name == row.name);
     let usual = cell.map(|cell| [Metric::usual(cell), Metric::RatePerServerCpu]);
+    let beside_a_cell =
+        claims.clone().filter(is_own).any(|of| of.metric == Metric::RatePerServerCpu);
+    let beside_a_cell = (beside_a_cell && row.library.is_some()).then_some(Metric::Rate);
     answers
         .map(|rule| rule.metric)
         .filter(|metric| metric.row().kind != Kind::Tax)
         .chain(claims.filter(is_own).map(|claim| claim.metric))
         .chain(usual.into_iter().flatten())
         .chain(row.cycles())
+        .chain(beside_a_cell)
         .collect()
 }
 

@@ -15,6 +15,14 @@ pub(super) fn read(fields: Field<'_>, known: &Known<'_>) -> Result<Claim, Flaw> 
     let published = answer::figure(field, known.reference)?;
     let row = |key| fields.get(key).map(|field| row(field.fields()?, known)).transpose();
     let (of, over) = (row("of")?, row("over")?);
+    let than = match (row("than")?, row("than-over")?) {
+        (Some(than), Some(than_over)) if over.is_some() => Some((than, than_over)),
+        (None, None) => None,
+        _ => {
+            let what = "needs `over`, `than` and `than-over`, or neither of the last two";
+            return Err(field.flaw(what));
+        }
+    };
     let why = why.map(|Sentence(why)| why);
     let measured = match (metric, of) {
         (Some(metric), Some(of)) => {
@@ -27,7 +35,7 @@ pub(super) fn read(fields: Field<'_>, known: &Known<'_>) -> Result<Claim, Flaw> 
                     metric.name()
                 )));
             }
-            Some(ClaimedFigure { metric, of, over })
+            Some(ClaimedFigure { metric, of, over, than })
         }
         (None, None) if over.is_none() && why.is_some() => None,
         (None, None) => {
@@ -38,8 +46,18 @@ pub(super) fn read(fields: Field<'_>, known: &Known<'_>) -> Result<Claim, Flaw> 
             return Err(field.flaw("needs both `metric` and `of`, or neither; write the other too"));
         }
     };
-    if let Some(ClaimedFigure { metric, of, .. }) = &measured {
-        let is_of_table = known.tables.iter().any(|table| table.name == of.case);
+    if let Some(ClaimedFigure { metric, of, over, than }) = &measured {
+        let is_table = |of: &RowOf| known.tables.iter().any(|table| table.name == of.case);
+        let is_of_table = is_table(of);
+        // One core's rate of a cell may be set beside that of an algorithm.
+        let is_alone = *metric == Metric::RatePerServerCpu && than.is_none();
+        let others = over.iter().filter(|_| !is_alone);
+        let others = others.chain(than.iter().flat_map(|(one, other)| [one, other]));
+        if let Some(other) = others.into_iter().find(|other| is_table(other) != is_of_table) {
+            let what =
+                format!("sets {} beside {}, which have no figure in common", of.case, other.case);
+            return Err(field.flaw(&what));
+        }
         if is_of_table != Metric::OF_ALGORITHMS.contains(metric) {
             let what = format!("= {} is no figure of {}; choose another", metric.name(), of.case);
             return Err(fields.field("metric")?.flaw(&what));

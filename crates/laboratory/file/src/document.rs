@@ -227,6 +227,11 @@ pub(super) struct ClaimKeys {
     /// Another row, which it is divided by, where a ratio was published; of cycles the ratio is how many times as
     /// fast `of` is [default: none]
     over: Option<IgnoredAny>,
+    /// With `than-over`: two rows whose ratio that of `of` and `over` is divided by, where it was published that a gain
+    /// is larger in one place than in another [default: none]
+    than: Option<IgnoredAny>,
+    /// What `than` is divided by [default: as `than`]
+    than_over: Option<IgnoredAny>,
     /// What differs from the published setup, or why it cannot be measured, in a clause [default: none]
     pub(super) why: Option<Sentence>,
 }

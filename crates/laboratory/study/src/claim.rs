@@ -22,8 +22,12 @@ pub struct Claim {
 pub struct ClaimedFigure {
     pub metric: Metric,
     pub of: RowOf,
-    /// What it is divided by; of cycles the ratio is how many times as fast `of` is.
+    /// What it is divided by; of cycles the ratio is how many times as fast `of` is. Of a cell's rate of one core it may
+    /// be an algorithm, whose rate is one core's.
     pub over: Option<RowOf>,
+    /// Two rows whose ratio that of the others is divided by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub than: Option<(RowOf, RowOf)>,
 }
 
 /// Between which figures a claim holds, in the metric's unit; open where it names no end.

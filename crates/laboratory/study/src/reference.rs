@@ -32,6 +32,8 @@ struct PublishedFigure {
     #[serde(default)]
     is_at_least: bool,
     says: String,
+    /// Where in the publication it stands.
+    place: Option<String>,
     /// What it is shown next to, where that is not every cell.
     beside: Option<PublishedPlace>,
 }
@@ -78,6 +80,9 @@ pub struct Published {
     pub what: String,
     /// As a sentence tells it: `2 to 2.4x`.
     pub says: String,
+    /// Where it stands there: `Table 2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
     /// What it counts.
     pub unit: PublishedUnit,
     /// The figure, or the lower end of its range; 0 where only words were published.
@@ -213,6 +218,7 @@ impl Reference {
             source: self.source.clone(),
             what: figure.what.clone(),
             says: figure.says.clone(),
+            place: figure.place.clone(),
             unit: figure.unit,
             low: figure.low.unwrap_or_default(),
             high: figure.high.or(figure.low).unwrap_or_default(),
@@ -228,6 +234,18 @@ impl Reference {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_claimed_of_a_paper_says_where_it_stands() {
+        for name in ["petstore-xeon-e5620", "quickassist-8955", "xeon-e5-v3-2014", "xeon-gold-6142"]
+        {
+            let reference = Reference::find(name).unwrap();
+            let figures = reference.figures().map(|name| reference.figure(name).unwrap());
+            let lacking: Vec<_> =
+                figures.filter(|of| of.place.is_none()).map(|of| of.name).collect();
+            assert_eq!(lacking, Vec::<String>::new(), "{name}");
+        }
+    }
 
     #[test]
     fn every_shipped_reference_is_read() {

@@ -15,6 +15,7 @@ fn published(unit: PublishedUnit, low: f64, high: f64) -> Published {
         source: "A paper, 2014".to_owned(),
         what: "GCM over CBC".to_owned(),
         says: "2 to 2.4x".to_owned(),
+        place: Some("Results".to_owned()),
         unit,
         low,
         high,
@@ -30,7 +31,7 @@ fn row(suite: &str) -> RowOf {
 }
 
 fn claim(published: Published, metric: Metric, over: Option<&str>) -> Claim {
-    let measured = Some(ClaimedFigure { metric, of: row(GCM), over: over.map(row) });
+    let measured = Some(ClaimedFigure { metric, of: row(GCM), over: over.map(row), than: None });
     Claim { published, measured, why: Some("another CPU".to_owned()) }
 }
 
@@ -91,6 +92,37 @@ fn of_words_the_better_side_of_1_holds() {
         (0.9, Metric::ServerCpuPerGigabyte, ClaimResult::DiffersMore),
     ] {
         assert_eq!(judged(&scene(times, vec![words(metric)])).result, result, "{times} {metric}");
+    }
+}
+
+#[test]
+fn a_gain_that_is_larger_than_another_is_a_ratio_of_both() {
+    // 2.0 times over 1.6 times.
+    for (here, there, result) in [
+        (2.0, 1.6, ClaimResult::Holds),
+        (1.6, 2.0, ClaimResult::DiffersLess),
+        (2.0, 2.0, ClaimResult::NotDecided),
+    ] {
+        let mut scene = Scene::suites(&[server("nginx"), server("haproxy")], &[GCM, CBC]);
+        for (at, bits) in [here * 4e9, 4e9, there * 5e9, 5e9].into_iter().enumerate() {
+            scene.measure(at, bits, if at % 2 == 0 { &SPREAD } else { &[1.0; 7] });
+        }
+        let of = |cell: usize| RowOf {
+            case: scene.study.cells[cell].case.clone(),
+            params: scene.study.cells[cell].params.clone(),
+            best: None,
+        };
+        let measured = ClaimedFigure {
+            metric: Metric::GoodputPerServerCpu,
+            of: of(0),
+            over: Some(of(1)),
+            than: Some((of(2), of(3))),
+        };
+        let published = published(PublishedUnit::Words, 0.0, 0.0);
+        scene.study.claims = vec![Claim { published, measured: Some(measured), why: None }];
+        let found = judged(&scene);
+        assert_eq!(found.result, result, "{here} {there}: {found:?}");
+        assert_eq!(found.published, "2 to 2.4x (Results)");
     }
 }
 
