@@ -1,9 +1,10 @@
 //! The minute in which a request was logged.
 
+use std::cell::Cell;
 use std::fmt::{self, Display};
 
 use jiff::Timestamp;
-use jiff::civil::{Date, DateTime};
+use jiff::civil::DateTime;
 use jiff::fmt::{strtime, temporal};
 use jiff::tz::{Offset, TimeZone};
 
@@ -31,6 +32,34 @@ enum Form {
 
 const ISO: temporal::DateTimeParser = temporal::DateTimeParser::new();
 
+/// How long a text is up to its minutes.
+const COMMON_MINUTES: usize = "10/Oct/2026:13:55".len();
+const ISO_MINUTES: usize = "2026-10-10T13:55".len();
+
+thread_local! {
+    /// The last time that was parsed, which takes longer than all else of a line: the next line has mostly another
+    /// second of the same minute.
+    static LAST: Cell<Option<Remembered>> = const { Cell::new(None) };
+}
+
+/// A time without its seconds, and its minute.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Remembered {
+    until_minutes: [u8; COMMON_MINUTES],
+    zone: [u8; 9],
+    minute: Minute,
+}
+
+impl Remembered {
+    /// Of the text up to its minutes and after its seconds; `None` where it is longer than such a text is.
+    fn new(until_minutes: &[u8], zone: &[u8], minute: Minute) -> Option<Self> {
+        let (mut start, mut end) = ([0; COMMON_MINUTES], [0; 9]);
+        start.get_mut(..until_minutes.len())?.copy_from_slice(until_minutes);
+        end.get_mut(..zone.len())?.copy_from_slice(zone);
+        Some(Self { until_minutes: start, zone: end, minute })
+    }
+}
+
 impl Minute {
     /// The common log format's time, ISO 8601, or a number: of seconds since 1970 with or without a fraction, of
     /// milliseconds, microseconds or nanoseconds.
@@ -38,26 +67,66 @@ impl Minute {
         match (text.get(2), text.get(4)) {
             (Some(b'/'), _) => {
                 // HAProxy has milliseconds and no offset.
-                let form = match memchr::memchr(b' ', text) {
+                let format = match memchr::memchr(b' ', text) {
                     Some(_) => "%d/%b/%Y:%H:%M:%S %z",
                     None => "%d/%b/%Y:%H:%M:%S%.f",
                 };
-                Self::parse_by(form, text, Form::Common)
+                let parse = || Self::parse_by(format, text, Form::Common);
+                Self::remembered(text, COMMON_MINUTES, Form::Common, parse)
             }
             (_, Some(b'/')) => Self::parse_by("%Y/%m/%d %H:%M:%S", text, Form::Iso),
-            (_, Some(b'-')) => {
-                let pieces = ISO.parse_pieces(text).ok()?;
-                let local = pieces.date().to_datetime(pieces.time()?);
-                Self::new(local, pieces.to_numeric_offset(), Form::Iso)
-            }
+            (_, Some(b'-')) => Self::parse_iso(text, Form::Iso),
             _ => Self::parse_number(text),
         }
     }
 
     /// The columns `date` and `time` of a W3C log, which are in UTC.
     pub(super) fn parse_columns(date: &[u8], time: &[u8]) -> Option<Self> {
-        let date: Date = ISO.parse_date(date).ok()?;
-        Self::new(date.to_datetime(ISO.parse_time(time).ok()?), None, Form::Utc)
+        let mut text = [b'T'; 19];
+        text[..10].copy_from_slice(date.first_chunk::<10>().filter(|_| date.len() == 10)?);
+        text[11..].copy_from_slice(time.first_chunk::<8>()?);
+        Self::parse_iso(&text, Form::Utc)
+    }
+
+    fn parse_iso(text: &[u8], form: Form) -> Option<Self> {
+        Self::remembered(text, ISO_MINUTES, form, || {
+            let pieces = ISO.parse_pieces(text).ok()?;
+            let local = pieces.date().to_datetime(pieces.time()?);
+            Self::new(local, pieces.to_numeric_offset(), form)
+        })
+    }
+
+    /// What was parsed last, where only the seconds differ.
+    fn remembered(
+        text: &[u8],
+        minutes: usize,
+        form: Form,
+        parse: impl FnOnce() -> Option<Self>,
+    ) -> Option<Self> {
+        let (start, rest) = text.split_at_checked(minutes)?;
+        let (seconds, zone) = match rest {
+            [b':', b'0'..=b'5', b'0'..=b'9', after @ ..] => {
+                let is_fraction = |byte: &u8| matches!(byte, b'0'..=b'9' | b'.');
+                let digits = after.iter().take_while(|byte| is_fraction(byte)).count();
+                (&after[..digits], &after[digits..])
+            }
+            _ => return parse(),
+        };
+        // Of more than one point nothing is known.
+        if !matches!(seconds, [] | [b'.', b'0'..=b'9', ..])
+            || seconds.iter().filter(|of| **of == b'.').count() > 1
+        {
+            return parse();
+        }
+        let last = LAST.get().filter(|last| last.minute.form == form);
+        if let Some(last) = last
+            && Remembered::new(start, zone, last.minute) == Some(last)
+        {
+            return Some(last.minute);
+        }
+        let minute = parse()?;
+        LAST.set(Remembered::new(start, zone, minute));
+        Some(minute)
     }
 
     fn parse_by(format: &str, text: &[u8], form: Form) -> Option<Self> {
@@ -165,6 +234,13 @@ mod tests {
             assert_eq!(read(text), None, "{text}");
         }
         assert!(read("29/Feb/2028:13:55:36 +0000").is_some());
+        // Nor is it where the last one of the same minute was.
+        for text in ["10/Oct/2026:13:55:36 +0000", "2026-10-10T13:55:36Z"] {
+            for other in [":99", ":3x", ":36.x", ":36.1.2"] {
+                assert!(read(text).is_some());
+                assert_eq!(read(&text.replace(":36", other)), None, "{text} {other}");
+            }
+        }
         assert_eq!(Minute::parse_columns(b"2026-02-31", b"13:55:36"), None);
         assert_eq!(Minute::parse_columns(b"2026-10-10x", b"13:55:36"), None);
     }
