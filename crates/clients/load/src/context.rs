@@ -383,7 +383,8 @@ impl Pause {
     fn between(now: u64, due: Option<u64>, limit: u64) -> Self {
         let limit = limit.saturating_sub(now);
         match due.map_or(u64::MAX, |due| due.saturating_sub(now)) {
-            left @ 1..LONG if left < limit => Self::Exact(left),
+            // What is due soon after the limit ends both waits: rounded down, one until the limit would be none.
+            left @ 1.. if left < LONG.min(limit.saturating_add(MILLISECOND)) => Self::Exact(left),
             left => Self::Milliseconds((left - left % MILLISECOND).min(limit)),
         }
     }
@@ -404,6 +405,8 @@ fn uninterrupted(waited: rustix::io::Result<usize>) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::arrival::Arrival;
     use crate::job::Stop;
@@ -446,13 +449,34 @@ mod tests {
             (Some(now + LONG - 1), 20 * MS, Pause::Exact(LONG - 1)),
             // The rest is awaited by the next call.
             (Some(now + LONG + 1), 20 * MS, Pause::Milliseconds(LONG)),
-            // Rounded up, a wait until the limit does not miss what is due soon after.
-            (Some(now + 2 * MS + 2), now + 2 * MS + 1, Pause::Milliseconds(2 * MS)),
+            // What is due soon after the limit ends both waits.
+            (Some(now + 2 * MS + 2), now + 2 * MS + 1, Pause::Exact(2 * MS + 2)),
+            (Some(now + 2), now + 1, Pause::Exact(2)),
+            (Some(now + MS / 2), now + MS / 3, Pause::Exact(MS / 2)),
+            // Rounded up, a wait until the limit does not miss what is due later.
             (Some(now + 3 * MS), now + 2 * MS, Pause::Milliseconds(2 * MS)),
+            (Some(now + 3 * MS), now + MS / 2, Pause::Milliseconds(MS / 2)),
             (Some(now), 20 * MS, Pause::Milliseconds(0)),
             (Some(1), 2, Pause::Milliseconds(0)),
         ] {
             assert_eq!(Pause::between(now, due, limit), expected, "{due:?} {limit}");
+        }
+    }
+
+    proptest! {
+        /// A thread that waits for nothing polls again and again until something is due.
+        #[test]
+        fn no_wait_is_empty_and_none_misses_its_end(
+            due in prop::option::of(1..40 * MILLISECOND),
+            limit in 1..40 * MILLISECOND,
+        ) {
+            let most = due.unwrap_or(u64::MAX).min(limit + MILLISECOND);
+            match Pause::between(0, due, limit) {
+                Pause::Exact(ns) => prop_assert!(ns > 0 && ns <= most),
+                Pause::Milliseconds(ns) => {
+                    prop_assert!(ns > 0 && ns.next_multiple_of(MILLISECOND) <= most.max(MILLISECOND));
+                }
+            }
         }
     }
 }

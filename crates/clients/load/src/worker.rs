@@ -199,7 +199,8 @@ impl<'a> Worker<'a> {
             self.leave_due();
             self.send_due();
             let due = self.due_at();
-            // QUIC has timers of its own; other time limits are looked at with the tick.
+            // QUIC has timers of its own, which may be a millisecond late (RFC 9002, section 6.1.2); other time
+            // limits are looked at with the tick.
             let timers = self.context.quic.as_ref().and_then(|_| self.slots.next_check());
             let limit = self.next_tick.min(self.context.window.over()).min(never(timers));
             if self.context.plan.arrival == Arrival::CLOSED {

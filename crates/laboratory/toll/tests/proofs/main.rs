@@ -13,6 +13,7 @@ mod haproxy;
 mod hosts;
 mod http2;
 mod http3;
+mod idle_waits;
 mod isa_l;
 mod kernel_tls;
 mod latency_logs;
