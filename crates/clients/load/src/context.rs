@@ -293,8 +293,12 @@ impl<'a> Context<'a> {
     /// Sleeps for what is left, since the last wake-up, of the pause that this many operations
     /// under way allow, until `until` at most; not where the plan wants each event seen at once.
     pub(crate) fn pause(&mut self, under_way: usize, until: u64) {
-        let pause = self.coalescing.pause(under_way);
-        if pause == Nanos(0) || self.plan.wakeups() != Wakeups::Coalesced {
+        if self.plan.wakeups() != Wakeups::Coalesced {
+            return;
+        }
+        let cpu = || clock::read(ClockId::ThreadCPUTime);
+        let pause = self.coalescing.pause(under_way, self.recently(), cpu);
+        if pause == Nanos(0) {
             return;
         }
         let began = self.now();

@@ -13,6 +13,7 @@ use objects::HostName;
 use units::Nanos;
 
 use crate::advice;
+use crate::choice::Choice;
 use crate::clients::Clients;
 use crate::descriptors::{NoRoom, Tables};
 use crate::draw::{Draw, Drawn};
@@ -177,6 +178,7 @@ impl Engine {
         });
         let ramp = Ramp::new(plan.ramp.0, window.planned_end());
         let cpus = plan.cpus.clone();
+        let choice = Arc::new(Mutex::new(Choice::new(thread_count, job.tries_pauses_until())));
         let collecting = job.collecting().map(Arc::new);
         let requests = Arc::new(AllRequests::of(&job, &names)?);
         let (request_body, names_asked) = (requests.body.len() as u64, names.len());
@@ -212,7 +214,7 @@ impl Engine {
             let (start, is_started) = mpsc::channel();
             let handle = {
                 let (job, window, counters) = (job.clone(), window.clone(), counters.clone());
-                let (site, requests) = (site.clone(), requests.clone());
+                let (site, requests, choice) = (site.clone(), requests.clone(), choice.clone());
                 std::thread::Builder::new().name(format!("load-{cpu}")).spawn(move || {
                     let pinned =
                         cpus::pin_current_thread(&CpuList::from(cpu)).and_then(|()| tables.enter());
@@ -236,7 +238,8 @@ impl Engine {
                     let counters = &counters;
                     let site = site.as_deref();
                     let (job, window, requests) = (&job, &window, &requests);
-                    let share = Share { job, requests, site, window, base, part, counters };
+                    let choice = &choice;
+                    let share = Share { job, requests, site, window, base, part, counters, choice };
                     let mut outcome = worker::run(&share, &clients, recorder)?;
                     collected.into_iter().for_each(|collected| outcome.merge(collected));
                     Ok(outcome)

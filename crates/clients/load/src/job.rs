@@ -41,6 +41,8 @@ pub struct Job {
     /// After how many operations, completed or failed, the load ends. All are counted then, and the
     /// plan's times do not matter.
     pub operations: Option<u64>,
+    /// Whether it is one of several ranks.
+    pub is_of_rank: bool,
 }
 
 /// When a load's window begins and ends.
@@ -71,7 +73,8 @@ impl Job {
     pub fn new(plan: Plan, url: Url, address: SocketAddr) -> Self {
         let trust = plan.trust().unwrap_or(Trust::System);
         let (objects, files, names, operations) = (None, None, Vec::new(), None);
-        Self { plan, url, objects, files, names, address, trust, seed: 0, operations }
+        let (seed, is_of_rank) = (0, false);
+        Self { plan, url, objects, files, names, address, trust, seed, operations, is_of_rank }
     }
 
     /// # Errors
@@ -271,6 +274,17 @@ impl Job {
             files: None,
             ..self.clone()
         })
+    }
+
+    /// Until when longer pauses may be tried, in ns since the load's start: to its window's begin. Ranks have threads in
+    /// other processes, which would have to pause alike.
+    pub(crate) fn tries_pauses_until(&self) -> u64 {
+        match self.stop() {
+            Stop::After { warmup, .. } if !self.is_of_rank => {
+                self.plan.ramp.0.saturating_add(warmup.0)
+            }
+            _ => 0,
+        }
     }
 
     pub(crate) fn stop(&self) -> Stop {

@@ -10,6 +10,7 @@
 
 mod advice;
 mod arrival;
+mod choice;
 mod clients;
 mod clock;
 mod coalescing;
@@ -57,6 +58,7 @@ mod window;
 mod worker;
 
 pub use arrival::{Arrival, Distribution, Rate};
+pub use choice::{PauseReason, PauseShare, Pauses};
 #[cfg(any(test, fuzzing))]
 pub use connection::http2::fuzzing;
 pub use connection::http2::{HTTP2_MAX_FRAME, HTTP2_WINDOW};

@@ -5,6 +5,7 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
+use crate::choice::Pauses;
 use crate::failures::Failures;
 use crate::http2_counts::Http2Counts;
 use crate::own_time::ThreadUse;
@@ -29,6 +30,8 @@ pub struct Outcome {
     pub in_flight: u64,
     /// Those by what they waited for: how they would have failed in the end.
     pub unended: Failures,
+    /// How the threads paused; `None` where they did not, without a choice.
+    pub pauses: Option<Pauses>,
     /// How late the load's threads did what was due.
     pub timers: LateTimers,
     /// Operations that failed within the window. Where connections are opened ahead or kept idle
@@ -213,9 +216,8 @@ pub struct Latencies {
     pub service: Histogram<u64>,
     /// The longest that a load thread slept, by its clock, in a pause within the window. A thread pauses
     /// so that one wake-up serves several sockets, so latencies may be too long by up to this. It means
-    /// to sleep 2 ms at most, and at most 1/32 of the time that the quickest operations take; the
-    /// kernel may wake it later. Only closed loops without think
-    /// time and with at least 64 connections per thread pause; otherwise 0.
+    /// to sleep 2 ms at most, and at most [`Outcome::pauses`] of the time that the quickest operations take;
+    /// the kernel may wake it later. Only closed loops without think time pause; otherwise 0.
     pub coalescing: Nanos,
 }
 
@@ -360,6 +362,7 @@ impl Outcome {
         self.completed += other.completed;
         self.in_flight += other.in_flight;
         self.unended.merge(other.unended);
+        self.pauses = self.pauses.or(other.pauses);
         self.timers += other.timers;
         self.answered_early += other.answered_early;
         self.answers += other.answers;

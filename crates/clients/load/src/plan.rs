@@ -272,7 +272,7 @@ pub struct Plan {
 
     /// When load threads wake up: coalesced, each or none
     ///
-    /// coalesced: a thread of a closed loop with 64 operations or more under way pauses up to 2 ms, so that
+    /// coalesced: a thread of a closed loop with many operations under way pauses up to 2 ms, so that
     /// one wake-up serves several sockets; latencies are up to the pause too long. each: for each socket that
     /// is ready. none: they poll and never sleep, so that a server on this machine wakes nobody; give them
     /// CPUs of their own [default: coalesced; in a study each where a latency is the metric or the limit].

@@ -3,13 +3,15 @@
 use std::collections::VecDeque;
 use std::io;
 use std::num::NonZeroU64;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use units::Nanos;
 
+use crate::choice::{Choice, PauseShare};
 use crate::clients::Clients;
+use crate::coalescing::Coalescing;
 use crate::context::Context;
 use crate::job::Stop;
 use crate::names::NameDraws;
@@ -58,16 +60,19 @@ pub(crate) struct Share<'a> {
     /// This thread's part of the load.
     pub(crate) part: ThreadPart,
     pub(crate) counters: &'a Counters,
+    /// How all threads pause.
+    pub(crate) choice: &'a Arc<Mutex<Choice>>,
 }
 
 /// Runs a thread's share of the load until the window is over, and records it.
 pub(crate) fn run(share: &Share<'_>, clients: &Clients, recorder: Recorder) -> io::Result<Outcome> {
-    let Share { job, requests, site, window, base, part, counters } = *share;
+    let Share { job, requests, site, window, base, part, counters, choice } = *share;
     let mut context = Context::new(job, requests, window, clients, recorder, part.thread, base)?;
     let users = site.into_iter().flat_map(|site| {
         (0..part.slots).map(move |slot| User::new(site, 1 + part.number(slot), job.plan.walks))
     });
     context.users = users.collect();
+    context.coalescing = Coalescing::new(choice.clone(), part.thread, part.slots);
     let counts_all = job.ends_by_itself();
     context.planned = job
         .plan
@@ -82,7 +87,11 @@ pub(crate) fn run(share: &Share<'_>, clients: &Clients, recorder: Recorder) -> i
     worker.wind_up()?;
     publish(counters, &worker.context.recorder);
     let threads = worker.used.into_iter().collect();
-    Ok(Outcome { threads, ..worker.context.recorder.into_outcome() })
+    let pauses = worker.context.coalescing.pauses();
+    let outcome = worker.context.recorder.into_outcome();
+    // Where there were none, there was nothing to choose.
+    let has_paused = outcome.latencies.coalescing > Nanos(0) || pauses.share == PauseShare::None;
+    Ok(Outcome { threads, pauses: Some(pauses).filter(|_| has_paused), ..outcome })
 }
 
 /// The window in which a thread with so many slots collects its sessions: as many as it has connections, and

@@ -1,10 +1,11 @@
 //! Which rows may be compared: the one rule of answers, claims, summaries, comparisons of runs and cross-checks.
 //!
 //! What differs between two rows has to be the servers' doing. So both were received in one way by clients that woke
-//! up in one way, where the clients are not what is compared, their servers' connections had one congestion control,
-//! where they were not asked for different ones (one that paces costs a sender on loopback more than the sending),
-//! their instructions were counted by one program of one version, and a metric of the whole load is compared only where
-//! the servers served all of it: one that falls behind does less work, and would look cheaper.
+//! up in one way, and paused for equal times where pauses are in the figure, where the clients are not what is compared;
+//! their servers' connections had one congestion control, where they were not asked for different ones (one that paces
+//! costs a sender on loopback more than the sending), their instructions were counted by one program of one version, and
+//! a metric of the whole load is compared only where the servers served all of it: one that falls behind does less work,
+//! and would look cheaper.
 
 use std::collections::BTreeSet;
 
@@ -29,6 +30,8 @@ pub(crate) enum Why {
     Received([BTreeSet<String>; 2]),
     /// When the client of each woke up.
     Wakeups([BTreeSet<String>; 2]),
+    /// How long the client of each paused.
+    Pauses([BTreeSet<String>; 2]),
     /// Under which congestion control each was sent.
     Congestion([BTreeSet<String>; 2]),
     /// What counted the instructions of each.
@@ -95,6 +98,10 @@ pub(crate) fn comparable(
     let woken = different(rows.map(|row| &row.wakeups), 1);
     if let Some(woken) = woken.filter(|_| !are_clients_compared && !is_compared(full::WAKEUPS)) {
         return Err(Why::Wakeups(woken));
+    }
+    let paused = different(rows.map(|row| &row.pauses), 1).filter(|_| metric.has_pauses());
+    if let Some(paused) = paused.filter(|_| !are_clients_compared && !is_compared(full::WAKEUPS)) {
+        return Err(Why::Pauses(paused));
     }
     match different(rows.map(|row| &row.congestion), usize::MAX) {
         Some(congestion) if one.asked_congestion == other.asked_congestion => {
@@ -172,6 +179,7 @@ impl Why {
                 format!("{each}, so the client's work differs too")
             }
             Self::Wakeups(sets) => each("their clients woke up in different ways", sets),
+            Self::Pauses(sets) => each("their clients paused for different times", sets),
             Self::Congestion(sets) => each("their servers had different congestion controls", sets),
             Self::CountedBy(sets) => {
                 let each = each("instructions were not counted by the same source", sets);
@@ -204,5 +212,28 @@ mod tests {
         assert_eq!(both(full::SUITE, ["none", "none"]), Err(Why::Wakeups(sets)));
         assert_eq!(both(full::WAKEUPS, ["coalesced", "each"]), Ok(()));
         assert_eq!(both(full::CLIENT, ["toll", "wrk"]), Ok(()));
+    }
+
+    #[test]
+    fn pauses_differ_where_they_are_in_the_figure() {
+        let shares: [BTreeSet<String>; 2] = ["1/4", "1/32"].map(|share| [share.to_owned()].into());
+        let both = |metric, key, values: [&str; 2]| {
+            let [one, other] = [0, 1].map(|at: usize| {
+                let mut row = MeasuredRow { pauses: shares[at].clone(), ..Default::default() };
+                row.params.set(key, values[at]);
+                row.samples.insert(metric, vec![(0, 1.0)]);
+                row
+            });
+            comparable(&one, &other, metric)
+        };
+        let suites = ["none", "TLS_AES_128_GCM_SHA256"];
+        for metric in [Metric::ClientCpuPerOperation, Metric::P99] {
+            let apart = Err(Why::Pauses(shares.clone()));
+            assert_eq!(both(metric, full::SUITE, suites), apart, "{metric:?}");
+            assert_eq!(both(metric, full::CLIENT, ["toll", "shb"]), Ok(()));
+        }
+        for metric in [Metric::Rate, Metric::ServerCpuPerOperation] {
+            assert_eq!(both(metric, full::SUITE, suites), Ok(()), "{metric:?}");
+        }
     }
 }

@@ -50,6 +50,9 @@ pub struct MeasuredRow {
     /// is recorded of it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub wakeups: BTreeSet<String>,
+    /// How long the client of the valid trials paused, in parts of an operation's time; empty where it did not.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub pauses: BTreeSet<String>,
     /// What counted the server's instructions in the valid trials, with its version; empty where they were not counted.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub counted_by: BTreeSet<String>,

@@ -58,6 +58,7 @@ impl Share {
                     address,
                     seed: job.seed.wrapping_add(number.wrapping_mul(SEEDS)),
                     names: names.clone(),
+                    is_of_rank: true,
                     ..job.clone()
                 },
                 session: session.clone(),

@@ -575,6 +575,12 @@ impl Metric {
         matches!(self, Self::P50 | Self::P99 | Self::ResponseTime)
     }
 
+    /// Whether the pauses of the client are in it.
+    pub fn has_pauses(self) -> bool {
+        self.is_latency()
+            || matches!(self, Self::ClientCpuPerOperation | Self::ClientCpuPerGigabyte)
+    }
+
     /// The fewest connections whose memory is told from what else a server allocates.
     pub const LEAST_CONNECTIONS: u64 = trial::LEAST_CONNECTIONS;
 

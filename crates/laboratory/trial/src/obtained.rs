@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use load::{
-    Close, EndedConnections, Http, Job, Negotiated, Operation, Outcome, PeerClient, Percent,
+    Close, EndedConnections, Http, Job, Negotiated, Operation, Outcome, PauseReason, PauseShare,
+    PeerClient, Percent,
 };
 use observe::{Fact, KernelTlsCounters};
 use serde::{Deserialize, Serialize};
@@ -150,6 +151,11 @@ pub struct Obtained {
     pub sent_again: Option<u64>,
     /// Those of them that the server had not begun with, as it said; the others were on kept connections that it closed.
     pub not_taken: Option<u64>,
+    /// The most that the client paused after a wake-up, in parts of the time that its quickest operations took:
+    /// `1/4`, `1/8`, `1/32`, or `none` where all pauses cost some of the rate. Absent where it did not pause.
+    pub pauses: Option<PauseShare>,
+    /// Why so: `tried` in the warm-up beside others; `untried`, `undecided` or `changed` are the usual ones.
+    pub pauses_reason: Option<PauseReason>,
     /// Where a number was asked for: the mean of the connections that the client ended, those left out that
     /// began in the middle of their lives. Otherwise completed operations of the window over connections
     /// of the whole load; only where connections are kept.
@@ -256,6 +262,8 @@ impl Obtained {
             kept_open: is_end_awaited.then_some(outcome.not_closed_by_server),
             sent_again: Some(outcome.sent_again).filter(|count| *count > 0),
             not_taken: Some(outcome.not_taken).filter(|count| *count > 0),
+            pauses: outcome.pauses.map(|pauses| pauses.share),
+            pauses_reason: outcome.pauses.map(|pauses| pauses.reason),
             requests_per_connection: match ended {
                 Some(ended) => mean_requests(ended),
                 // Those of a session ask for pages and what they lead to.

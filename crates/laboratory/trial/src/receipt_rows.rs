@@ -80,6 +80,8 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("period_ns", "period", Time),
     ("ramp_ns", "ramp", Time),
     ("wakeups", "the client's wake-ups", Plain),
+    ("pauses", "the client's longest pauses", Plain),
+    ("pauses_reason", "why so long", Plain),
     ("seed", "seed", Plain),
     ("tls", "TLS", Counts),
     ("suite", "suite", Counts),

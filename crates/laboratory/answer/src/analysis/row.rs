@@ -130,6 +130,8 @@ fn of_trials(cell: &Cell, planned: usize, lines: &[&TrialLine]) -> MeasuredRow {
     };
     let wakeups =
         |trial: &&TrialLine| trial.line.receipt.asked.wakeups.map(|wakeups| wakeups.to_string());
+    let pauses =
+        |trial: &&TrialLine| trial.line.receipt.obtained.pauses.map(|pauses| pauses.to_string());
     let counted_by = |trial: &&TrialLine| Some(trial.line.counted.as_ref()?.source.clone());
     let congestion = |trial: &&TrialLine| {
         let obtained = &trial.line.receipt.obtained;
@@ -155,6 +157,7 @@ fn of_trials(cell: &Cell, planned: usize, lines: &[&TrialLine]) -> MeasuredRow {
         served: is_scheduled.then(|| valid.iter().all(is_served)),
         received: valid.iter().filter_map(received).collect(),
         wakeups: valid.iter().filter_map(wakeups).collect(),
+        pauses: valid.iter().filter_map(pauses).collect(),
         counted_by: valid.iter().filter_map(counted_by).collect(),
         congestion: valid.iter().flat_map(congestion).collect(),
         asked_congestion: cell.target.congestion.as_ref().map(ToString::to_string),

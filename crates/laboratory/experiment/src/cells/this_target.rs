@@ -215,5 +215,5 @@ pub(super) fn job(cell: &Cell, target: &ThisTarget, seed: u64) -> Job {
     let trust = plan.trust().unwrap_or(known);
     let files = files(&cell.target, &plan);
     let names = cell.target.names.into_iter().flat_map(objects::names).collect();
-    Job { files, plan, url, objects, names, address, trust, seed, operations: None }
+    Job { files, objects, names, trust, seed, ..Job::new(plan, url, address) }
 }
