@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cpus::CpuList;
-use observe::ProcessTree;
+use observe::TreeMeter;
 use serde::Serialize;
 use serde_json::Value;
 use targets::{Objects, Ports, Running, ServerFacts, Settings};
@@ -20,6 +20,8 @@ use crate::request::ServerQuery;
 #[derive(Debug)]
 pub struct LocalServer {
     running: RefCell<Running>,
+    /// Its CPU time since it was started.
+    used: Option<TreeMeter>,
     pub(crate) facts: ServerFacts,
     settings: Settings,
 }
@@ -59,7 +61,12 @@ impl LocalServer {
     }
 
     fn new(running: Running, settings: Settings) -> Self {
-        Self { facts: running.facts().clone(), running: RefCell::new(running), settings }
+        Self {
+            facts: running.facts().clone(),
+            used: TreeMeter::begin(running.pid()).ok(),
+            running: RefCell::new(running),
+            settings,
+        }
     }
     pub(crate) fn pid(&self) -> u32 {
         self.running.borrow().pid()
@@ -77,8 +84,8 @@ impl LocalServer {
             ServerQuery::Spread => self.repin(|all| running.spread(all)),
             ServerQuery::Pin => self.repin(|all| running.pin(all)),
             ServerQuery::CpuTime => {
-                let tree = ProcessTree::find(running.pid());
-                value(tree.and_then(|tree| tree.read()).map(|used| used.on_cpu))
+                let used = self.used.as_ref().ok_or("its process could not be seen")?;
+                value(used.read().map(|used| used.on_cpu))
             }
         }
     }

@@ -325,7 +325,7 @@ impl Trial {
         let changed = |change| Warning::processes_changed(change, outcome.window);
         warnings.extend(observed.server_change.map(changed));
         let coarse = observed.readings.too_coarse();
-        warnings.extend(coarse.map(|tick| Warning::coarse_clock(tick, outcome.window)));
+        warnings.extend(coarse.map(Warning::coarse_clock));
         let there = observed.there.as_ref().and_then(|there| there.as_ref().err());
         let unknown = observed.series.as_ref().err().into_iter().chain(there);
         warnings.extend(unknown.map(Warning::cores_unknown));

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant, SystemTime};
 use cpus::CpuList;
 use load::Source;
 use observe::{
-    CpuMeter, CpuSeries, CpuSource, End, EnergyMeter, KernelTlsCounters, Link, ListenQueue,
-    MemoryTraffic, NamedThread, NetCounters, ObserveError, OpenDescriptors, OpenSockets,
-    ProcessTree, QuotaWatch, Sampler, Snapshot, TaskWindow, TcpConnections, ThreadCpu, TreeCpu,
+    CpuMeter, CpuSeries, End, EnergyMeter, KernelTlsCounters, Link, ListenQueue, MemoryTraffic,
+    NamedThread, NetCounters, ObserveError, OpenDescriptors, OpenSockets, ProcessTree, QuotaWatch,
+    Sampler, Snapshot, TaskWindow, TcpConnections, ThreadCpu, TreeCpu, TreeMeter,
 };
 use serde::{Deserialize, Serialize};
 use units::Nanos;
@@ -115,43 +115,33 @@ const IDLE: Duration = Duration::from_millis(300);
 struct Server {
     pid: u32,
     tree: ProcessTree,
-    /// What the tree had used when it was found, where that could be read.
-    found: Option<TreeCpu>,
+    /// What it uses from when it was found.
+    used: TreeMeter,
     quotas: QuotaWatch,
 }
 
 impl Server {
     fn find(pid: u32) -> Result<Self, ObserveError> {
         let tree = ProcessTree::find(pid)?;
-        let found = tree.read().ok();
-        Ok(Self { pid, quotas: QuotaWatch::of(tree.pids()), tree, found })
+        let quotas = QuotaWatch::of(tree.pids());
+        Ok(Self { pid, quotas, tree, used: TreeMeter::begin(pid)? })
     }
 
-    /// What has been used since it was found, its descendants that ended since included, and how coarse the clocks
-    /// of that are; `None` where some of it went with a process that ended.
-    fn task(&self, at: Instant, cpu: &TreeCpu) -> Option<(TaskReading, Option<Nanos>)> {
-        let found = self.found.as_ref()?;
-        let ended = Nanos(cpu.ended.0.saturating_sub(found.ended.0));
-        let is_coarse = cpu.source == CpuSource::Ticks || ended > Nanos(0);
-        let task = TaskReading {
-            at,
-            on_cpu: Nanos(cpu.on_cpu.0 + ended.0),
-            // What those waited that ended is in no account.
-            waiting: cpu.waiting.filter(|_| ended == Nanos(0)),
-        };
-        cpu.has_all_since(found).then_some((task, is_coarse.then_some(TreeCpu::TICK)))
-    }
-
-    /// How its processes differ from those that were found.
+    /// How its processes differ from those that were found, or what they used is in no account.
     fn change(&self) -> Option<ProcessesChanged> {
-        let (at, tree) = (Instant::now(), ProcessTree::find(self.pid).ok()?);
-        (tree != self.tree).then(|| ProcessesChanged {
+        let (tree, used) = (ProcessTree::find(self.pid).ok()?, self.used.read());
+        (tree != self.tree || used.is_err()).then(|| ProcessesChanged {
             before: self.tree.pids().len(),
             after: tree.pids().len(),
             began: tree.began_since(&self.tree),
-            used: tree.read().ok().and_then(|cpu| self.task(at, &cpu)).map(|(task, _)| task),
+            used: used.ok().map(|used| (reading_of(&used), used.source)),
         })
     }
+}
+
+fn reading_of(used: &TreeCpu) -> TaskReading {
+    let TreeCpu { at, on_cpu, doubt, waiting, .. } = *used;
+    TaskReading { at, on_cpu, doubt, waiting }
 }
 
 impl ThisMachine {
@@ -237,24 +227,17 @@ impl Machine for ThisMachine {
                 let tid = u32::try_from(*tid).ok()?;
                 // Another program's threads have no clocks that this process may read.
                 let cpu = ThreadCpu::of(tid).or_else(|_| ThreadCpu::of_any_process(tid)).ok()?;
-                Some(TaskReading { at: Instant::now(), on_cpu: cpu.on_cpu, waiting: cpu.waiting })
+                let (at, doubt) = (Instant::now(), Nanos(0));
+                Some(TaskReading { at, on_cpu: cpu.on_cpu, doubt, waiting: cpu.waiting })
             })
             .collect();
-        let of_tree = |server: &Server| {
-            let (at, cpu) = (Instant::now(), server.tree.read().ok()?);
-            let (task, tick) = server.task(at, &cpu)?;
-            Some((task, cpu.threads, tick))
-        };
+        let of_tree = |server: &Server| server.used.read().ok();
         let server_disk_bytes =
             self.server.as_ref().and_then(|server| server.tree.read_from_disk().ok());
         let of_server = self.server.as_ref().and_then(of_tree);
-        let of_backend = self.backend.as_ref().and_then(of_tree);
-        let tick = |of: &Option<(TaskReading, _, Option<Nanos>)>| of.as_ref().and_then(|of| of.2);
-        let tick = tick(&of_server).max(tick(&of_backend));
-        let backend = of_backend.map(|(backend, ..)| backend);
-        let (server, server_threads) =
-            of_server.map(|(server, threads, _)| (server, threads)).unzip();
-        let server_threads = server_threads.unwrap_or_default();
+        let backend = self.backend.as_ref().and_then(of_tree).map(|used| reading_of(&used));
+        let server = of_server.as_ref().map(reading_of);
+        let server_threads = of_server.map(|used| used.threads).unwrap_or_default();
         let at = Instant::now();
         let cpus = CpuMeter::machine().read(at).ok();
         let net = NetCounters::of_process(self.pid()).ok().as_ref().and_then(NetReading::of);
@@ -265,7 +248,6 @@ impl Machine for ThisMachine {
         Reading {
             at: Some(at),
             server,
-            tick,
             backend,
             server_disk_bytes,
             server_threads,
@@ -375,7 +357,10 @@ impl Machine for ThisMachine {
     fn other_programs(&self, threads: &[i32]) -> OtherPrograms {
         let Some(before) = &self.programs else { return OtherPrograms::default() };
         let servers = [&self.server, &self.backend].into_iter().flatten();
-        let known = servers.flat_map(|server| server.tree.pids());
+        // Those that it has begun since are the server's too.
+        let now = |server: &Server| ProcessTree::find(server.pid).ok();
+        let trees = servers.flat_map(|server| [now(server), Some(server.tree.clone())]);
+        let known = trees.flatten().flat_map(|tree| tree.pids().collect::<Vec<u32>>());
         let known = known.chain(threads.iter().map(|thread| thread.cast_unsigned()));
         let known: Vec<u32> = known.chain([std::process::id()]).collect();
         let after = Snapshot::take(CpuMeter::machine(), self.now());

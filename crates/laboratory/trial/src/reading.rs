@@ -6,7 +6,7 @@ use std::time::Instant;
 use load::ThreadUse;
 use observe::{
     CpuTimes, CpuWindow, EnergyReading, LinkCounters, MemoryBytes, MemorySource, NetCounters,
-    Throttled, Throttling, TreeCpu,
+    Throttled, Throttling, TreeCpuSource,
 };
 use serde::{Deserialize, Serialize};
 use units::Nanos;
@@ -21,8 +21,6 @@ pub struct Reading {
     pub at: Option<Instant>,
     /// The server's process tree, where it is known and lives.
     pub server: Option<TaskReading>,
-    /// How coarse the clocks of the server and its backend are, where they are not exact.
-    pub tick: Option<Nanos>,
     /// The process tree of the server's backend, where that is accounted for apart.
     pub backend: Option<TaskReading>,
     /// What the server's processes have had read from disks, in bytes, where that is counted.
@@ -97,6 +95,8 @@ pub struct TaskReading {
     pub at: Instant,
     /// Time on a CPU.
     pub on_cpu: Nanos,
+    /// How much that may be wrong by, beside what a scheduler's tick hides.
+    pub doubt: Nanos,
     /// Time ready to run without a CPU, where the kernel accounts for it.
     pub waiting: Option<Nanos>,
 }
@@ -110,13 +110,13 @@ pub struct ProcessesChanged {
     pub after: usize,
     /// How long before the window's end the first of those began that are new, where any are.
     pub began: Option<Nanos>,
-    /// What all of them used, those included that ended; `None` where some of that is in no account.
-    pub used: Option<TaskReading>,
+    /// What all of them used, those included that ended, and what counted it; `None` where some of that is in no
+    /// account.
+    pub used: Option<(TaskReading, TreeCpuSource)>,
 }
 
-/// How many ticks of a coarse clock there must be between two readings: a figure is wrong by one at most,
-/// which is 3% then.
-const MOST_TICKS: f64 = 1.0 / 0.03;
+/// The part of a CPU time that it may be wrong by: beyond that it is not known.
+const MOST_DOUBT: f64 = 0.03;
 
 /// CPU time used between two readings per second: 1.0 is one CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -140,6 +140,13 @@ impl TaskReading {
             on_cpu: rate(self.on_cpu, earlier.on_cpu),
             waiting: self.waiting.zip(earlier.waiting).map(|(now, then)| rate(now, then)),
         })
+    }
+
+    /// What was used since `earlier` may be wrong by so much of so much that it is not known.
+    fn too_coarse_since(&self, earlier: &Self) -> Option<(Nanos, Nanos)> {
+        let used = Nanos(self.on_cpu.0.saturating_sub(earlier.on_cpu.0));
+        let doubt = self.doubt.max(earlier.doubt);
+        (doubt.0 as f64 > MOST_DOUBT * used.0 as f64).then_some((doubt, used))
     }
 }
 
@@ -240,9 +247,7 @@ impl Readings {
         if let Some(there) = &mut self.there {
             return there.server_changed(change);
         }
-        self.end.server = change.used;
-        // Of those that ended the kernel says it by ticks.
-        self.end.tick = self.end.tick.max(Some(TreeCpu::TICK));
+        self.end.server = change.used.map(|(used, _)| used);
         self.end.server_disk_bytes = None;
         self.end.server_threads.clear();
     }
@@ -264,17 +269,17 @@ impl Readings {
         readings.used(|reading| reading.server)
     }
 
-    /// How coarse the server's clocks are, where that is too coarse for so short a window.
-    pub fn too_coarse(&self) -> Option<Nanos> {
+    /// What the server's CPU time may be wrong by, and that time, where it is so little that it is not known.
+    pub fn too_coarse(&self) -> Option<(Nanos, Nanos)> {
         let readings = self.at_server();
-        let tick = readings.end.tick.max(readings.start.tick)?;
-        (readings.seconds()? < MOST_TICKS * tick.seconds()).then_some(tick)
+        let (end, start) = (readings.end.server?, readings.start.server?);
+        end.too_coarse_since(&start)
     }
 
     /// What a process tree used.
     fn used(&self, of: fn(&Reading) -> Option<TaskReading>) -> Option<Usage> {
         let (start, end) = (of(&self.start)?, of(&self.end)?);
-        if self.too_coarse().is_some() {
+        if end.too_coarse_since(&start).is_some() {
             return None;
         }
         match self.whole {
@@ -469,6 +474,7 @@ mod tests {
         Some(TaskReading {
             at: base + Duration::from_millis(at_ms),
             on_cpu: Nanos(on_cpu_ms * 1_000_000),
+            doubt: Nanos(0),
             waiting: Some(Nanos(waiting_ms * 1_000_000)),
         })
     }
@@ -491,6 +497,24 @@ mod tests {
         assert_eq!(usages[0].busy(), 0.75);
         assert_eq!(usages[0].on_cpu_within(Nanos(600)), Nanos(300));
         assert_eq!(usages[0].waiting_within(Nanos(600)), Some(Nanos(150)));
+    }
+
+    #[test]
+    fn a_cpu_time_that_may_be_wrong_by_more_than_3_percent_is_not_known() {
+        let base = Instant::now();
+        let reading = |at_ms, on_cpu_ms, doubt_ms| {
+            let server = task(base, at_ms, on_cpu_ms, 0);
+            let doubt = Nanos(doubt_ms * 1_000_000);
+            let server = server.map(|server| TaskReading { doubt, ..server });
+            Reading { server, ..Reading::default() }
+        };
+        let used = |on_cpu_ms| {
+            let mut readings = Readings::begin(reading(0, 100, 0));
+            readings.advance(reading(1_000, on_cpu_ms, 20));
+            (readings.server().map(|usage| usage.on_cpu), readings.too_coarse())
+        };
+        assert_eq!(used(800), (Some(0.7), None));
+        assert_eq!(used(700), (None, Some((Nanos(20_000_000), Nanos(600_000_000)))));
     }
 
     #[test]

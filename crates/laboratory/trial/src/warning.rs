@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use units::{Hertz, Nanos, percent, thousands};
 
 use load::PeerClient;
-use observe::ObserveError;
+use observe::{ObserveError, TreeCpuSource};
 
 use crate::busy_program::BusyProgram;
 use crate::counted::CountedInstructions;
@@ -226,8 +226,15 @@ impl Warning {
             |at| format!("the first new one began at {at}"),
         );
         let counted = match used {
-            Some(_) => "its CPU time is that of all of them, to the tick of 10ms",
-            None => "its CPU time is not known, for nobody waits for those that end",
+            Some((_, TreeCpuSource::ControlGroup)) => {
+                "its CPU time is that of its control group, which has them all".to_owned()
+            }
+            Some((used, TreeCpuSource::Clocks)) => {
+                format!("its CPU time is that of all of them, to {}", used.doubt)
+            }
+            None => "its CPU time is not known, for some ended that no parent waited for, and the server has no \
+                     control group of its own"
+                .to_owned(),
         };
         Self {
             kind: WarningKind::ProcessesChanged,
@@ -237,23 +244,24 @@ impl Warning {
             ),
             likely_cause: "it was reloaded, or it starts and stops processes with the load".into(),
             remedy: "do not reload it while it is measured; set a fixed number of processes, or warm up longer \
-                     (--warmup)"
+                     (--warmup); in a control group of its own (systemd-run) the CPU time of all is known"
                 .into(),
         }
     }
 
-    /// The server's CPU time is not known because its clocks tick so slowly.
-    pub(crate) fn coarse_clock(tick: Nanos, window: Nanos) -> Self {
+    /// The server's CPU time is not known because it is little for what it may be wrong by.
+    pub(crate) fn coarse_clock((doubt, used): (Nanos, Nanos)) -> Self {
         Self {
             kind: WarningKind::CoarseClock,
             seen: format!(
-                "the server's CPU time can only be read to {tick}, and the load lasted {window}, so \
-                 its CPU time is not known"
+                "the server's CPU time can only be read to {doubt}, which is more than 3% of the {used} that were \
+                 read, so its CPU time is not known"
             ),
             likely_cause: "the server's processes are another user's, whose exact clocks cannot be read, or some of \
                            them ended, whose time the kernel keeps by ticks"
                 .into(),
-            remedy: "measure longer (--duration, -n), or run toll as root".into(),
+            remedy: "measure longer (--duration, -n), or start the server in a control group of its own (systemd-run)"
+                .into(),
         }
     }
 

@@ -5,6 +5,7 @@
 //! So what counts of a process is the least that a group on its way to the root allows. A container is shown its own
 //! group as the root: what limits the groups above that cannot be seen from within.
 
+mod cpu_account;
 mod cpu_quota;
 mod groups;
 mod limits;
@@ -13,6 +14,7 @@ mod mounts;
 mod tests;
 mod throttling;
 
+pub(crate) use cpu_account::CpuAccount;
 pub use cpu_quota::CpuQuota;
 pub use limits::{CgroupLimits, MemoryPressure};
 pub(crate) use mounts::Mount;

@@ -14,6 +14,9 @@ pub enum ObserveError {
     /// Or its number belongs to another one now.
     #[error("process {pid} has ended")]
     ProcessGone { pid: u32 },
+    /// Nobody waited for them, so the kernel charged nobody with their time.
+    #[error("descendants of process {pid} have ended whose CPU time is in no account")]
+    CpuTimeLost { pid: u32 },
     #[error("this process has no thread {tid}")]
     ThreadGone { tid: u32 },
     #[error("cannot run on CPU {cpu}: {source}")]

@@ -5,7 +5,7 @@
 //!
 //! - [`CpuMeter`]: what programs, hypervisor and nobody had of each CPU, and how exactly that is known.
 //! - [`cpu_series`]: user, system, interrupt, steal and idle time by core over a window.
-//! - [`process_tree`], [`thread_cpu`]: CPU time, and time spent waiting for a CPU.
+//! - [`TreeMeter`], [`thread_cpu`]: CPU time, and time spent waiting for a CPU.
 //! - [`frequency`]: a core's frequency, by counting additions instead of trusting the TSC.
 //! - [`CoreReading`], [`CycleCounter`]: both for the calling thread, in microseconds.
 //! - [`contention`]: which CPUs share a core, and whether a sibling is busy now.
@@ -57,13 +57,14 @@ mod open_sockets;
 mod perf_event;
 mod pid_stat;
 mod proc_stat;
-pub mod process_tree;
+mod process_tree;
 mod root;
 mod sibling_cpus;
 mod snapshot;
 mod task_time;
 mod tcp_connections;
 pub mod thread_cpu;
+mod tree_meter;
 pub mod tuning;
 
 pub use availability::{Availability, Fact};
@@ -93,10 +94,11 @@ pub use net_counters::NetCounters;
 pub use open_sockets::OpenSockets;
 pub use perf_event::PARANOID_ALLOWS_CPUS;
 pub use proc_stat::{CoreTicks, parse_proc_stat};
-pub use process_tree::{CpuSource, ProcessTree, TreeCpu};
+pub use process_tree::ProcessTree;
 pub use root::Root;
 pub use sibling_cpus::sibling_cpus;
 pub use snapshot::{Snapshot, TaskWindow};
 pub use task_time::TaskTime;
 pub use tcp_connections::TcpConnections;
 pub use thread_cpu::ThreadCpu;
+pub use tree_meter::{TreeCpu, TreeCpuSource, TreeMeter};

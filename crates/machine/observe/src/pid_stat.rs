@@ -11,6 +11,10 @@ pub(crate) struct PidStat {
     pub parent: u32,
     pub user_ticks: u64,
     pub system_ticks: u64,
+    /// How often it needed a page of memory that was not mapped yet.
+    pub faults: u64,
+    /// The same of its descendants that have ended and were waited for.
+    pub ended_faults: u64,
     /// User and system time of its descendants that have ended and were waited for.
     pub ended_ticks: u64,
     pub threads: u64,
@@ -36,13 +40,15 @@ impl PidStat {
         let fields: Vec<&str> = behind_name.split_ascii_whitespace().collect();
         // The manual page counts from 1; the first field after the name is its third.
         let field = |number: usize| fields.get(number - 3).copied();
-        let ticks = |number: usize| field(number)?.parse::<u64>().ok();
+        let count = |number: usize| field(number)?.parse::<u64>().ok();
         Some(Self {
             state: field(3)?.chars().next()?,
             parent: field(4)?.parse().ok()?,
-            user_ticks: ticks(14)?,
-            system_ticks: ticks(15)?,
-            ended_ticks: ticks(16)? + ticks(17)?,
+            user_ticks: count(14)?,
+            system_ticks: count(15)?,
+            faults: count(10)? + count(12)?,
+            ended_faults: count(11)? + count(13)?,
+            ended_ticks: count(16)? + count(17)?,
             threads: field(20)?.parse().ok()?,
             start_ticks: field(22)?.parse().ok()?,
             cpu: field(39).and_then(|cpu| cpu.parse().ok()),
@@ -91,7 +97,7 @@ mod tests {
             assert_eq!((stat.state, stat.parent), ('S', 17), "{name}");
             assert_eq!((stat.user_ticks, stat.system_ticks), (250, 75), "{name}");
             assert_eq!((stat.threads, stat.start_ticks), (5, 123_456), "{name}");
-            assert_eq!(stat.ended_ticks, 17, "{name}");
+            assert_eq!((stat.ended_ticks, stat.faults, stat.ended_faults), (17, 4, 6), "{name}");
             assert_eq!(stat.cpu, Some(1), "{name}");
         }
     }

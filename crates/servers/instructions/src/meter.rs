@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use observe::{InstructionCounter, ProcessTree};
+use observe::{InstructionCounter, ProcessTree, TreeMeter};
 use units::Nanos;
 
 use crate::callgrind::Process;
@@ -23,6 +23,8 @@ pub struct Meter {
     root: u32,
     of: Of,
     source: String,
+    /// Counts the CPU time of all its processes.
+    used: TreeMeter,
     /// The CPU time of all processes when they were last read.
     read_at: Option<Nanos>,
 }
@@ -57,7 +59,8 @@ impl Meter {
         creators.sort();
         creators.dedup();
         let source = creators.join(" and ");
-        Ok(Self { root, of: Of::Callgrind(processes), source, read_at: None })
+        let used = TreeMeter::begin(root)?;
+        Ok(Self { root, of: Of::Callgrind(processes), source, used, read_at: None })
     }
 
     /// By the processor's counters.
@@ -68,7 +71,8 @@ impl Meter {
         let pids = serving(root)?;
         InstructionCounter::open(&pids).map_err(CountError::NoCounter)?;
         let of = Of::Perf { pids, open: None };
-        Ok(Self { root, of, source: "perf instructions:u".to_owned(), read_at: None })
+        let (source, used) = ("perf instructions:u".to_owned(), TreeMeter::begin(root)?);
+        Ok(Self { root, of, source, used, read_at: None })
     }
 
     /// What counts, with its version: figures of two are of different things.
@@ -139,7 +143,7 @@ impl Meter {
     }
 
     fn used(&self) -> Result<Nanos, CountError> {
-        Ok(ProcessTree::find(self.root)?.read()?.on_cpu)
+        Ok(self.used.read()?.on_cpu)
     }
 
     /// Waits until its processes use no CPU time, and returns what they have used: what follows the last answer of an

@@ -93,7 +93,10 @@ mod tests {
         let reading = |seconds: u64| {
             let at = base + Duration::from_secs(seconds);
             let ns = |share: f64| (share * (seconds * SECOND) as f64) as u64;
-            let task = |used: f64| Some(TaskReading { at, on_cpu: Nanos(ns(used)), waiting: None });
+            let task = |used: f64| {
+                let (on_cpu, doubt) = (Nanos(ns(used)), Nanos(0));
+                Some(TaskReading { at, on_cpu, doubt, waiting: None })
+            };
             let throttling = |of: Option<(&str, f64)>| {
                 of.map(|(name, stopped)| group(name, ns(stopped))).unwrap_or_default()
             };

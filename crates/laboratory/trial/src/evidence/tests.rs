@@ -38,6 +38,7 @@ fn readings_where(
     let task = |at: u64, on_cpu: u64, waiting: u64| TaskReading {
         at: base + Duration::from_millis(10 * at),
         on_cpu: Nanos(on_cpu * 10_000_000),
+        doubt: Nanos(0),
         waiting: Some(Nanos(waiting * 10_000_000)),
     };
     let reading = |at: u64, cores, server: Option<u64>, client, waiting, overflows| {
@@ -154,7 +155,7 @@ fn a_backend_is_no_foreign_program_and_not_the_server() {
     let base = Instant::now();
     let task = |at: u64, on_cpu: u64| {
         let (on_cpu, at) = (Nanos(on_cpu * 1_000_000), base + Duration::from_millis(at));
-        Some(TaskReading { at, on_cpu, waiting: None })
+        Some(TaskReading { at, on_cpu, doubt: Nanos(0), waiting: None })
     };
     let reading = |at, cores, server, client, backend| Reading {
         server: task(at, server),
@@ -256,6 +257,7 @@ fn threads_that_take_turns_on_a_cpu_are_one_client() {
         Some(TaskReading {
             at: base + Duration::from_millis(at_ms),
             on_cpu: Nanos(on_cpu_ms * 1_000_000),
+            doubt: Nanos(0),
             waiting: Some(Nanos(waiting_ms * 1_000_000)),
         })
     };
@@ -351,7 +353,12 @@ fn short(other_ms: u64, has_account: bool) -> Evidence {
     let base = Instant::now();
     let reading = |at_ms: u64, server_ms: u64, other_ms: u64| {
         let at = base + Duration::from_millis(at_ms);
-        let task = |ms: u64| TaskReading { at, on_cpu: Nanos(ms * 1_000_000), waiting: None };
+        let task = |ms: u64| TaskReading {
+            at,
+            on_cpu: Nanos(ms * 1_000_000),
+            doubt: Nanos(0),
+            waiting: None,
+        };
         // The tick missed a part of the server's and the client's idleness.
         let busy = |ms: u64| CoreTicks {
             user: (ms + at_ms / 7).div_ceil(10),
@@ -469,7 +476,7 @@ fn a_server_on_another_machine_is_judged_by_that() {
     let base = Instant::now();
     let task = |at_ms: u64, on_cpu_ms: u64| {
         let (at, on_cpu) = (base + Duration::from_millis(at_ms), Nanos(on_cpu_ms * 1_000_000));
-        Some(TaskReading { at, on_cpu, waiting: Some(Nanos(0)) })
+        Some(TaskReading { at, on_cpu, doubt: Nanos(0), waiting: Some(Nanos(0)) })
     };
     // The clock of the other machine is some days ahead.
     const AHEAD_MS: u64 = 200_000_000;

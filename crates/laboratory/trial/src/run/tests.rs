@@ -101,7 +101,7 @@ impl Machine for FakeMachine {
         let elapsed = self.stage.elapsed.get().as_nanos() as u64;
         let task = |percent: u64| {
             let on_cpu = Nanos(elapsed / 100 * percent);
-            Some(TaskReading { at: self.now(), on_cpu, waiting: Some(Nanos(0)) })
+            Some(TaskReading { at: self.now(), on_cpu, doubt: Nanos(0), waiting: Some(Nanos(0)) })
         };
         let used = |percent: u64| Nanos(elapsed / 100 * percent);
         let server_threads = self
