@@ -179,6 +179,7 @@ fn answer(machine: &mut dyn Machine, query: MachineQuery) -> Result<Value, Refus
         Query::CoreHz(cpu) => return value(machine.core_hz(cpu)),
         Query::ServerChange => return value(machine.server_change()),
         Query::ServerThreads => return value(machine.server_threads()),
+        Query::Sharers(transport, address) => return value(machine.sharers(transport, address)),
         Query::ServerDescriptors => return value(machine.server_descriptors()),
         Query::KernelTls => {
             return value(match machine.kernel_tls() {

@@ -10,7 +10,10 @@ use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use load::Source;
-use observe::{CpuSeries, KernelTlsCounters, NamedThread, ObserveError, OpenDescriptors};
+use observe::{
+    CpuSeries, Fact, Holder, KernelTlsCounters, NamedThread, ObserveError, OpenDescriptors,
+    Transport,
+};
 use serde::de::DeserializeOwned;
 use trial::{
     Connections, Interface, Machine, OtherPrograms, ProcessesChanged, Reading, ThisMachine,
@@ -93,6 +96,12 @@ impl Machine for RemoteMachine {
 
     fn find_listeners(&mut self, address: SocketAddr) {
         self.known(MachineQuery::FindListeners(address))
+    }
+
+    fn sharers(&self, transport: Transport, address: SocketAddr) -> Fact<Vec<Holder>> {
+        let answer: Result<Fact<Vec<Holder>>, _> =
+            self.ask(MachineQuery::Sharers(transport, address));
+        answer.unwrap_or_else(Fact::unknown)
     }
 
     fn interfaces(&self) -> Vec<Interface> {

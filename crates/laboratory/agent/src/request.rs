@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use cpus::CpuList;
 use objects::Files;
+use observe::Transport;
 use serde::{Deserialize, Serialize};
 use targets::{ClientPem, ServerFacts, Settings};
 use units::Bytes;
@@ -90,6 +91,8 @@ pub(crate) enum MachineQuery {
     FindLinks(Vec<IpAddr>),
     /// The listeners at this address.
     FindListeners(SocketAddr),
+    /// Who else gets a part of what is sent to the server at this address.
+    Sharers(Transport, SocketAddr),
     ServerDescriptors,
     KernelTls,
     /// What connections to the server at this address have.

@@ -167,6 +167,7 @@ impl Arguments {
     /// Another process's CPU time beside this server's work would be a wrong figure.
     fn check_listener(&self, address: SocketAddr) -> Result<(), Failure> {
         let Some(pid) = self.server_pid else { return Ok(()) };
+        let transport = observe::Transport::of_http3(self.plan.is_http3());
         let tree = observe::ProcessTree::find(pid).map_err(Failure::request)?;
         if tree.pids().any(|process| process == std::process::id()) {
             return Err(Failure::request(format!(
@@ -187,7 +188,7 @@ impl Arguments {
             let own = own.join(", ");
             Some(format!("process {pid} does not listen at {address}, but {place} {own}"))
         };
-        match observe::listens(tree.pids(), address) {
+        match observe::listens(tree.pids(), transport, address) {
             observe::Listens::Yes => Ok(()),
             observe::Listens::Unknown => {
                 if let Some(elsewhere) = elsewhere().filter(|_| is_apart) {
@@ -199,13 +200,13 @@ impl Arguments {
                 Ok(())
             }
             observe::Listens::No => {
-                let why = match elsewhere().zip(observe::listener(address)) {
-                    Some((elsewhere, (name, relay))) => format!(
+                let why = match elsewhere().zip(observe::listener(transport, address)) {
+                    Some((elsewhere, observe::Holder { name, pid: Some(relay) })) => format!(
                         "{elsewhere}; {name} (process {relay}) listens here and may pass connections on, as \
                          docker-proxy and socat do: load the server where it listens, or give --server-pid {relay} \
                          to measure what passes them on"
                     ),
-                    None => format!(
+                    _ => format!(
                         "process {pid} does not listen at {address}; give the process that does, such as nginx's \
                          master (cat /run/nginx.pid)"
                     ),

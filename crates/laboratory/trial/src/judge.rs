@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use cpus::CpuList;
 use load::{Arrival, ArrivalCounts, KeyExchangeMode, Operation, Outcome, Storage};
+use observe::Holder;
 use targets::Target;
 use units::Nanos;
 
@@ -16,6 +17,7 @@ use crate::compilers;
 use crate::energy_use::EnergyUse;
 use crate::evidence::{Evidence, Facts};
 use crate::littles_law::LittlesLaw;
+use crate::mismatch::Mismatch;
 use crate::nouns::Nouns;
 use crate::observed::Observed;
 use crate::operations::{Arrivals, Operations, UnderWayNs, first_words};
@@ -156,6 +158,7 @@ impl Trial {
         if self.job.url.is_tls() && self.is_server_read() {
             receipt.obtained.kernel_tls = Some(observed.kernel_tls.clone());
         }
+        receipt.mismatch.extend(observed.sharers.known().and_then(|found| shared_address(found)));
         receipt.obtained.server_quota = observed.readings.server_throttled().map(QuotaUse::from);
         let of_client = observed.readings.client_throttled();
         receipt.obtained.client_quota =
@@ -324,6 +327,7 @@ impl Trial {
         warnings.extend(self.workers(observed).and_then(Warning::uneven_workers));
         let changed = |change| Warning::processes_changed(change, outcome.window);
         warnings.extend(observed.server_change.map(changed));
+        warnings.extend(observed.sharers.clone().or_why().err().map(Warning::listeners_unknown));
         let coarse = observed.readings.too_coarse();
         warnings.extend(coarse.map(Warning::coarse_clock));
         let there = observed.there.as_ref().and_then(|there| there.as_ref().err());
@@ -415,6 +419,15 @@ fn energy(observed: &Observed, window: Nanos) -> Option<EnergyUse> {
 fn mean_response(outcome: &Outcome) -> Option<u64> {
     let responses = outcome.user_time.responses as f64;
     (responses > 0.0).then(|| (responses / outcome.completed as f64).round() as u64)
+}
+
+/// The server does not get all that the load sends, so that its CPU time is that of a part of it.
+fn shared_address(others: &[Holder]) -> Option<Mismatch> {
+    let names: Vec<String> = others.iter().map(ToString::to_string).collect();
+    (!names.is_empty()).then(|| {
+        let obtained = format!("connections also to {}", names.join(", "));
+        Mismatch::new("listener", "the server alone", obtained)
+    })
 }
 
 fn cpu_times(observed: &Observed, outcome: &Outcome) -> CpuTimes {

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant, SystemTime};
 use cpus::CpuList;
 use load::Source;
 use observe::{
-    CpuMeter, CpuSeries, End, EnergyMeter, KernelTlsCounters, Link, ListenQueue, MemoryTraffic,
-    NamedThread, NetCounters, ObserveError, OpenDescriptors, OpenSockets, ProcessTree, QuotaWatch,
-    Sampler, Snapshot, TaskWindow, TcpConnections, ThreadCpu, TreeCpu, TreeMeter,
+    CpuMeter, CpuSeries, End, EnergyMeter, Fact, Holder, KernelTlsCounters, Link, ListenQueue,
+    MemoryTraffic, NamedThread, NetCounters, ObserveError, OpenDescriptors, OpenSockets,
+    ProcessTree, QuotaWatch, Sampler, Snapshot, TaskWindow, TcpConnections, ThreadCpu, Transport,
+    TreeCpu, TreeMeter,
 };
 use serde::{Deserialize, Serialize};
 use units::Nanos;
@@ -42,6 +43,10 @@ pub trait Machine {
     fn find_links(&mut self, peers: &[IpAddr], sources: &[Source]);
     /// Finds the server's listeners at this address; readings are of these until the next look.
     fn find_listeners(&mut self, address: SocketAddr);
+    /// Who else gets a part of what is sent to the server's address; nobody where there is no server.
+    fn sharers(&self, _transport: Transport, _address: SocketAddr) -> Fact<Vec<Holder>> {
+        Fact::Known(Vec::new())
+    }
     /// The interfaces that were found, in the order of the readings; none on loopback.
     fn interfaces(&self) -> Vec<Interface>;
     /// The descriptors of that process of the server that is nearest to its limit.
@@ -316,6 +321,12 @@ impl Machine for ThisMachine {
 
     fn find_listeners(&mut self, address: SocketAddr) {
         self.listeners = ListenQueue::of_process(self.pid(), address).ok();
+    }
+
+    fn sharers(&self, transport: Transport, address: SocketAddr) -> Fact<Vec<Holder>> {
+        let tree = self.server.as_ref().and_then(|server| ProcessTree::find(server.pid).ok());
+        let pids: Vec<u32> = tree.map_or_else(Vec::new, |tree| tree.pids().collect());
+        observe::sharers(&pids, transport, address)
     }
 
     fn interfaces(&self) -> Vec<Interface> {

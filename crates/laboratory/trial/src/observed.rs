@@ -2,7 +2,9 @@
 
 use std::time::Instant;
 
-use observe::{CpuSeries, Fact, KernelTlsCounters, NamedThread, ObserveError, OpenDescriptors};
+use observe::{
+    CpuSeries, Fact, Holder, KernelTlsCounters, NamedThread, ObserveError, OpenDescriptors,
+};
 
 use crate::congestion::Connections;
 use crate::connection_memory::ConnectionMemory;
@@ -21,6 +23,8 @@ pub(crate) struct Observed {
     pub(crate) server_descriptors: Option<OpenDescriptors>,
     /// Those of the server that may serve.
     pub(crate) server_threads: Vec<NamedThread>,
+    /// Who else gets a part of what is sent to the server's address.
+    pub(crate) sharers: Fact<Vec<Holder>>,
     /// What other programs did, from just before the window to just after it.
     pub(crate) programs: OtherPrograms,
     /// The CPUs that share a core with the server's.

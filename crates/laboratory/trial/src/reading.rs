@@ -502,7 +502,7 @@ mod tests {
     #[test]
     fn a_cpu_time_that_may_be_wrong_by_more_than_3_percent_is_not_known() {
         let base = Instant::now();
-        let reading = |at_ms, on_cpu_ms, doubt_ms| {
+        let reading = |at_ms, on_cpu_ms, doubt_ms: u64| {
             let server = task(base, at_ms, on_cpu_ms, 0);
             let doubt = Nanos(doubt_ms * 1_000_000);
             let server = server.map(|server| TaskReading { doubt, ..server });

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use load::{Job, Load};
-use observe::{KernelTlsCounters, ObserveError, OpenDescriptors};
+use observe::{Fact, KernelTlsCounters, ObserveError, OpenDescriptors, Transport};
 
 use crate::congestion::Connections;
 use crate::connection_memory::{ConnectionMemory, LEAST_CONNECTIONS};
@@ -48,6 +48,8 @@ impl Trial {
         let before = machine.core_hz(core);
         machine.find_links(&[self.job.address.ip()], &self.job.plan.source);
         machine.find_listeners(self.job.address);
+        let transport = Transport::of_http3(self.job.plan.is_http3());
+        let sharers = machine.sharers(transport, self.job.address);
         let kernel_tls = machine.kernel_tls();
         let idle_watts = machine.watts();
         let looks_at_memory =
@@ -127,6 +129,11 @@ impl Trial {
         if is_whole {
             readings.are_of_whole_load(outcome.window);
         }
+        // Who came meanwhile, and who left.
+        let sharers = match machine.sharers(transport, self.job.address) {
+            Fact::Known(now) if now.is_empty() => sharers,
+            now => now,
+        };
         let (series, there) = (machine.take_series(), machine.take_remote_series());
         let kernel_tls = kernel_tls_since(kernel_tls, machine.kernel_tls());
         let core_hz = CoreHz { before, after: machine.core_hz(core) };
@@ -139,6 +146,7 @@ impl Trial {
             server_change,
             server_descriptors,
             server_threads,
+            sharers,
             programs,
             siblings: self
                 .server_cpus

@@ -147,6 +147,8 @@ pub enum WarningKind {
     DatagramsLost,
     /// The processor that counted lacks instructions of this one.
     OtherCode,
+    /// Whether others get a part of the server's connections is not known.
+    ListenersUnknown,
 }
 
 /// A server whose speed still changed when its warm-up was over: what it completes per second of its
@@ -245,6 +247,22 @@ impl Warning {
             likely_cause: "it was reloaded, or it starts and stops processes with the load".into(),
             remedy: "do not reload it while it is measured; set a fixed number of processes, or warm up longer \
                      (--warmup); in a control group of its own (systemd-run) the CPU time of all is known"
+                .into(),
+        }
+    }
+
+    /// It is not known, for this reason, whether the server gets all connections.
+    pub(crate) fn listeners_unknown(why: String) -> Self {
+        Self {
+            kind: WarningKind::ListenersUnknown,
+            seen: format!(
+                "several sockets get connections to the server's address, and whether all are the server's is not \
+                 known: {why}"
+            ),
+            likely_cause: "the server is another user's (nginx: listen ... reuseport has a socket for each worker)"
+                .into(),
+            remedy: "run toll as root or as the user of the server; if others serve there too, the server's CPU time \
+                     is that of a part of the load"
                 .into(),
         }
     }

@@ -80,13 +80,15 @@ pub use energy::{EnergyMeter, EnergyReading};
 pub use error::ObserveError;
 pub use frequency::core_hz;
 pub use futex_calls::FutexCalls;
-pub use inet_diag::End;
+pub use inet_diag::{End, Transport};
 pub use instruction_counter::InstructionCounter;
 pub use interrupt_time::{InterruptTime, interrupt_time};
 pub use kernel_tls_counters::KernelTlsCounters;
 pub use link::{Link, LinkCounters, loopback_queue};
 pub use listen_queue::ListenQueue;
-pub use listener::{Listens, is_in_other_namespace, is_reached_at, listener, listening, listens};
+pub use listener::{
+    Holder, Listens, is_in_other_namespace, is_reached_at, listener, listening, listens, sharers,
+};
 pub use machine::Machine;
 pub use memory_traffic::{MemoryBytes, MemorySource, MemoryTraffic};
 pub use named_thread::NamedThread;

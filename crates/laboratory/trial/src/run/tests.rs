@@ -14,8 +14,8 @@ use crate::warning::{Neighbours, NotSteady, WarningKind};
 use cpus::CpuList;
 use load::{Load, Outcome, Progress};
 use observe::{
-    CoreTicks, CpuSeries, CpuTime, CpuTimes, EnergyReading, MemoryBytes, MemorySource, NamedThread,
-    OpenSockets,
+    CoreTicks, CpuSeries, CpuTime, CpuTimes, EnergyReading, Fact, Holder, MemoryBytes,
+    MemorySource, NamedThread, OpenSockets, Transport,
 };
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -44,6 +44,7 @@ impl Stage {
 struct FakeMachine {
     stage: Stage,
     server_change: Option<ProcessesChanged>,
+    sharers: Option<(u64, Fact<Vec<Holder>>)>,
     has_series: bool,
     is_elsewhere: bool,
     compiler_percent: Option<u64>,
@@ -181,6 +182,13 @@ impl Machine for FakeMachine {
         self.server_change
     }
 
+    fn sharers(&self, transport: Transport, _: std::net::SocketAddr) -> Fact<Vec<Holder>> {
+        assert_eq!(transport, Transport::Tcp);
+        let (from, found) = self.sharers.clone().unwrap_or((0, Fact::Known(Vec::new())));
+        let is_there = self.stage.elapsed.get().as_millis() as u64 >= from;
+        if is_there { found } else { Fact::Known(Vec::new()) }
+    }
+
     fn note_programs(&mut self) {}
 
     fn other_programs(&self, threads: &[i32]) -> OtherPrograms {
@@ -270,6 +278,8 @@ struct Trouble {
     reports: Option<fn() -> Reports>,
     runs_on: Option<Target>,
     server_change: Option<ProcessesChanged>,
+    /// Who shares the server's address, from when on.
+    sharers: Option<(u64, Fact<Vec<Holder>>)>,
     lost: &'static [&'static str],
     ramp: Nanos,
     has_no_series: bool,
@@ -302,6 +312,7 @@ fn run(trouble: &Trouble) -> (TrialRecord, Stage) {
             &mut FakeMachine {
                 stage: stage.clone(),
                 server_change: trouble.server_change,
+                sharers: trouble.sharers.clone(),
                 has_series: !trouble.has_no_series,
                 is_elsewhere: trouble.is_elsewhere,
                 compiler_percent: trouble.compiler_percent,
@@ -563,6 +574,23 @@ fn a_server_whose_processes_change_has_no_known_cpu_time() {
     assert_eq!((line.cpu_ns.server, line.evidence().unwrap().server_busy), (None, None));
     assert_eq!(line.limit(), Some(Limit::Unknown));
     assert!(line.valid && line.warnings[0].kind == WarningKind::ProcessesChanged);
+}
+
+#[test]
+fn who_shares_the_servers_connections_makes_the_trial_invalid() {
+    let run = |from, found| run(&Trouble { sharers: Some((from, found)), ..Trouble::default() }).0;
+    let other = || Fact::Known(vec![Holder { name: "nginx".to_owned(), pid: Some(7) }]);
+    // One that was there before the load, and one that came during it.
+    for from in [0, 300] {
+        let line = run(from, other());
+        let mismatch = &line.receipt.mismatch[0];
+        assert!(!line.valid && mismatch.what == "listener", "{mismatch}");
+        assert!(mismatch.obtained.contains("nginx (process 7)"), "{mismatch}");
+    }
+    let line = run(0, Fact::unknown("hidden"));
+    let warning = line.warnings.iter().find(|of| of.kind == WarningKind::ListenersUnknown);
+    assert!(line.valid && warning.unwrap().seen.ends_with("hidden"));
+    assert!(run(0, Fact::Known(Vec::new())).receipt.mismatch.is_empty());
 }
 
 #[test]
