@@ -23,6 +23,7 @@ use crate::observed::Observed;
 use crate::operations::{Arrivals, Operations, UnderWayNs, first_words};
 use crate::quota_use::QuotaUse;
 use crate::ranks::RankReport;
+use crate::reading::Readings;
 use crate::receipt::Receipt;
 use crate::stood_still::StoodStill;
 use crate::trial::Trial;
@@ -121,6 +122,22 @@ struct Seen<'a> {
 }
 
 impl Trial {
+    /// Threads that may have run elsewhere than they were to: the window is one of two placements then.
+    fn moved(&self, readings: &Readings) -> Vec<Mismatch> {
+        let moved = |what: &str, asked: &CpuList, obtained: CpuList| {
+            let obtained = format!("threads that could run on {obtained}");
+            Mismatch::new(what, format!("CPU {asked}"), obtained)
+        };
+        let (client, server) = (&self.job.plan.cpus, self.server_cpus.as_ref());
+        let of_client = readings.client_moved_from(client);
+        let of_server = server.zip(readings.server_cpus());
+        let of_server = of_server.filter(|(asked, obtained)| obtained.without(asked).is_some());
+        let of_client = of_client.map(|obtained| moved("client_cpus", client, obtained));
+        let of_server =
+            of_server.map(|(asked, obtained)| moved("server_cpus", asked, obtained.clone()));
+        of_client.into_iter().chain(of_server).collect()
+    }
+
     /// What was meant to start, where that does not follow from the answers.
     fn arrivals(&self, outcome: &Outcome) -> Option<Arrivals> {
         let arrival = self.job.plan.arrival;
@@ -159,6 +176,7 @@ impl Trial {
             receipt.obtained.kernel_tls = Some(observed.kernel_tls.clone());
         }
         receipt.mismatch.extend(observed.sharers.known().and_then(|found| shared_address(found)));
+        receipt.mismatch.extend(self.moved(&observed.readings));
         receipt.obtained.server_quota = observed.readings.server_throttled().map(QuotaUse::from);
         let of_client = observed.readings.client_throttled();
         receipt.obtained.client_quota =

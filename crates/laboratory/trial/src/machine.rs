@@ -18,6 +18,7 @@ use crate::congestion::Connections;
 use crate::connection_memory::MemoryReading;
 use crate::evidence::Interface;
 use crate::reading::{NetReading, ProcessesChanged, Reading, TaskReading};
+use crate::server_cpus;
 use crate::warning::Neighbours;
 
 /// What a trial needs of a machine. Tests have one that stands still.
@@ -226,6 +227,8 @@ impl Machine for ThisMachine {
 
     fn read(&self, threads: &[i32]) -> Reading {
         // The threads first: they may be about to end.
+        let client_cpus =
+            threads.iter().map(|tid| observe::allowed_cpus(tid.cast_unsigned())).collect();
         let threads = threads
             .iter()
             .map(|tid| {
@@ -243,6 +246,8 @@ impl Machine for ThisMachine {
         let backend = self.backend.as_ref().and_then(of_tree).map(|used| reading_of(&used));
         let server = of_server.as_ref().map(reading_of);
         let server_threads = of_server.map(|used| used.threads).unwrap_or_default();
+        let lists = server_threads.keys().copied().filter_map(observe::allowed_cpus);
+        let lists: Vec<CpuList> = lists.collect();
         let at = Instant::now();
         let cpus = CpuMeter::machine().read(at).ok();
         let net = NetCounters::of_process(self.pid()).ok().as_ref().and_then(NetReading::of);
@@ -257,6 +262,8 @@ impl Machine for ThisMachine {
             server_disk_bytes,
             server_threads,
             threads,
+            client_cpus,
+            server_cpus: server_cpus::serving(&lists),
             server_throttling: self
                 .server
                 .as_ref()

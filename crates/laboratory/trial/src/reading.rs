@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use cpus::CpuList;
 use load::ThreadUse;
 use observe::{
     CpuTimes, CpuWindow, EnergyReading, LinkCounters, MemoryBytes, MemorySource, NetCounters,
@@ -29,6 +30,10 @@ pub struct Reading {
     pub server_threads: BTreeMap<u32, Nanos>,
     /// The load threads that live, in the order in which they were asked for.
     pub threads: Vec<Option<TaskReading>>,
+    /// Where each of them may run.
+    pub client_cpus: Vec<Option<CpuList>>,
+    /// Where the server's threads may run, those that serve.
+    pub server_cpus: Option<CpuList>,
     /// What CPU quotas had done to the server's control groups, where they have any.
     pub server_throttling: Throttling,
     /// The same of toll's own, which are those of the load that is made here.
@@ -197,6 +202,11 @@ pub struct Readings {
     /// How often was looked since the start, and of each interface, how often packets waited then.
     looks: u32,
     waiting: Vec<u32>,
+    /// Where the server's threads and each load thread could run at any look, and where a load thread could then run
+    /// that could run elsewhere before.
+    server_cpus: Option<CpuList>,
+    client_cpus: Vec<Option<CpuList>>,
+    client_moved: Option<CpuList>,
     /// What the load threads used by their own clocks.
     own: Vec<Usage>,
     /// The length of the window, where the load ended by itself.
@@ -210,7 +220,9 @@ impl Readings {
     pub fn begin(mut start: Reading) -> Self {
         let there = start.there.take().map(|there| Box::new(Self::begin(*there)));
         let waiting = vec![0; start.links.len()];
-        Self { end: start.clone(), start, looks: 0, waiting, own: Vec::new(), whole: None, there }
+        let (server_cpus, client_cpus) = (start.server_cpus.clone(), start.client_cpus.clone());
+        let end = start.clone();
+        Self { start, end, waiting, there, server_cpus, client_cpus, ..Self::default() }
     }
 
     /// With what load threads report of themselves.
@@ -235,6 +247,15 @@ impl Readings {
         let threads =
             later.threads.iter().zip(&self.end.threads).map(|(now, last)| now.or(*last)).collect();
         self.looks += 1;
+        self.server_cpus = all_of([self.server_cpus.take(), later.server_cpus.clone()]);
+        self.client_cpus.resize(self.client_cpus.len().max(later.client_cpus.len()), None);
+        for (known, now) in self.client_cpus.iter_mut().zip(&later.client_cpus) {
+            match (&known, now) {
+                (Some(then), Some(now)) if then != now => self.client_moved = Some(now.clone()),
+                (None, Some(_)) => known.clone_from(now),
+                _ => {}
+            }
+        }
         for (waiting, link) in self.waiting.iter_mut().zip(&later.links) {
             *waiting += u32::from(link.queued_bytes > 0);
         }
@@ -250,6 +271,18 @@ impl Readings {
         self.end.server = change.used.map(|(used, _)| used);
         self.end.server_disk_bytes = None;
         self.end.server_threads.clear();
+    }
+
+    /// Where those of the server's threads could run that serve, at any look.
+    pub fn server_cpus(&self) -> Option<&CpuList> {
+        self.at_server().server_cpus.as_ref()
+    }
+
+    /// Where load threads could run that were not on these CPUs, or not always on the same of them.
+    pub fn client_moved_from(&self, cpus: &CpuList) -> Option<CpuList> {
+        let began = all_of(self.client_cpus.iter().cloned());
+        let all = all_of([began, self.client_moved.clone()]);
+        all.filter(|all| self.client_moved.is_some() || all.without(cpus).is_some())
     }
 
     /// Those of the server's machine.
@@ -456,6 +489,10 @@ impl Readings {
     }
 }
 
+fn all_of(lists: impl IntoIterator<Item = Option<CpuList>>) -> Option<CpuList> {
+    lists.into_iter().flatten().reduce(|all, list| all.with(&list))
+}
+
 /// Core frequency right before and after the load, by a chain of dependent additions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoreHz {
@@ -515,6 +552,29 @@ mod tests {
         };
         assert_eq!(used(800), (Some(0.7), None));
         assert_eq!(used(700), (None, Some((Nanos(20_000_000), Nanos(600_000_000)))));
+    }
+
+    #[test]
+    fn load_threads_that_may_run_elsewhere_have_moved() {
+        let list = |text: &str| Some(text.parse::<CpuList>().unwrap());
+        let moved = |looks: &[[Option<CpuList>; 2]]| {
+            let reading = |cpus: &[Option<CpuList>; 2]| Reading {
+                client_cpus: cpus.to_vec(),
+                ..Reading::default()
+            };
+            // The first reading of a load that ends by itself has no threads.
+            let mut readings = Readings::begin(Reading::default());
+            looks.iter().for_each(|look| readings.advance(reading(look)));
+            readings.client_moved_from(&list("1-2").unwrap())
+        };
+        let pinned = [list("1"), list("2")];
+        assert_eq!(moved(&[pinned.clone(), pinned.clone(), [list("1"), None]]), None);
+        // For a moment, from the beginning, and within its own CPUs.
+        let free = [list("0-2"), list("2")];
+        assert_eq!(moved(&[pinned.clone(), free, pinned.clone()]), list("0-2"));
+        assert_eq!(moved(&[[list("0"), list("2")]]), list("0,2"));
+        assert_eq!(moved(&[pinned, [list("2"), list("2")]]), list("1-2"));
+        assert_eq!(moved(&[]), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! On which CPUs a server runs that toll did not start.
 
 use cpus::CpuList;
-use observe::{ObserveError, ProcessTree};
+use observe::{ObserveError, ProcessTree, allowed_cpus};
 
 /// The CPUs of the process `pid` and its descendants.
 ///
@@ -18,17 +18,12 @@ pub fn server_cpus(pid: u32) -> Result<CpuList, ObserveError> {
 /// Where each thread of a process may run; those that end meanwhile are left out.
 fn lists_of(pid: u32) -> Vec<CpuList> {
     let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
-    tasks
-        .flatten()
-        .filter_map(|task| {
-            let status = std::fs::read_to_string(task.path().join("status")).ok()?;
-            status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.parse().ok()
-        })
-        .collect()
+    let number = |task: std::fs::DirEntry| task.file_name().to_str()?.parse().ok();
+    tasks.flatten().filter_map(number).filter_map(allowed_cpus).collect()
 }
 
 /// All CPUs of the lists that are shorter than the longest; the longest where none is.
-fn serving(lists: &[CpuList]) -> Option<CpuList> {
+pub(crate) fn serving(lists: &[CpuList]) -> Option<CpuList> {
     let longest = lists.iter().max_by_key(|list| list.len())?;
     let pinned = lists.iter().filter(|list| list.len() < longest.len()).cloned();
     Some(pinned.reduce(|all, list| all.with(&list)).unwrap_or_else(|| longest.clone()))

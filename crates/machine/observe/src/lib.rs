@@ -102,5 +102,5 @@ pub use sibling_cpus::sibling_cpus;
 pub use snapshot::{Snapshot, TaskWindow};
 pub use task_time::TaskTime;
 pub use tcp_connections::TcpConnections;
-pub use thread_cpu::ThreadCpu;
+pub use thread_cpu::{ThreadCpu, allowed_cpus};
 pub use tree_meter::{TreeCpu, TreeCpuSource, TreeMeter};

@@ -5,6 +5,8 @@
 
 use std::io;
 
+use cpus::CpuList;
+use rustix::thread::Pid;
 use units::Nanos;
 
 use crate::cpu_clock;
@@ -69,6 +71,11 @@ fn waiting(tid: u32) -> Result<Option<Nanos>, ObserveError> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// Where a thread of any process may run; `None` where it has ended.
+pub fn allowed_cpus(thread: u32) -> Option<CpuList> {
+    CpuList::of_thread(Pid::from_raw(thread.cast_signed())?).ok()
 }
 
 #[cfg(test)]
