@@ -33,6 +33,9 @@ const MOST_LOOKS: usize = 5;
 /// so all that the machine begins are taken to be such.
 const LEAST: Nanos = Nanos(1_000_000);
 
+/// As many begin on any machine, and in toll itself, in no time.
+const FEW: u64 = 2;
+
 /// The part of the time that may be in no account.
 const NEGLIGIBLE: f64 = 0.03;
 
@@ -147,10 +150,10 @@ impl TreeMeter {
     /// Whether the group has all of these processes, of which `before` is known, and no others.
     fn is_group_whole(&self, before: &Look, now: &Look) -> bool {
         let Some((account, _)) = &self.group else { return false };
-        let new = now.0.keys().filter(|process| !before.0.contains_key(process));
-        let is_known = |pid| now.0.keys().any(|process| process.pid == pid) || self.is_in_tree(pid);
+        let mut new = now.0.keys().filter(|process| !before.0.contains_key(process));
+        let is_known = |pid| now.number(pid).is_some() || self.is_in_tree(pid);
         // One that is gone was in the group of its parent.
-        new.into_iter().all(|process| account.has(process.pid) || !process.is_there())
+        new.all(|process| account.has(process.pid) || !process.is_there())
             && account.holds_only(&is_known)
     }
 
@@ -171,7 +174,7 @@ impl TreeMeter {
     fn may_lack_of(&self, used: Nanos) -> bool {
         let Some(before) = self.ignored_from else { return false };
         let begun = processes_begun().unwrap_or(u64::MAX).saturating_sub(before);
-        begun.saturating_mul(LEAST.0) as f64 > NEGLIGIBLE * used.0 as f64
+        begun > FEW && begun.saturating_mul(LEAST.0) as f64 > NEGLIGIBLE * used.0 as f64
     }
 }
 
@@ -192,6 +195,12 @@ struct Account {
 }
 
 impl Look {
+    /// The process of this number, and its account.
+    fn number(&self, pid: u32) -> Option<(&Process, &Account)> {
+        let any = |start_ticks| Process { pid, start_ticks };
+        self.0.range(any(0)..=any(u64::MAX)).next()
+    }
+
     fn take(root: u32, before: &Self) -> Result<Self, ObserveError> {
         let known: Vec<Process> = before.0.keys().copied().collect();
         let mut looks = 0;
@@ -255,14 +264,12 @@ impl Look {
     /// that its child had used.
     fn lacks_some_of(&self, before: &Self) -> Result<bool, ObserveError> {
         let mut charges: BTreeMap<Process, u64> = BTreeMap::new();
-        for (process, account) in
-            before.0.iter().filter(|(process, _)| !self.0.contains_key(process))
-        {
+        let gone = before.0.iter().filter(|(process, _)| !self.0.contains_key(process));
+        for (_, account) in gone {
             // Where its parent has ended too, the one that waited for that.
             let mut parent = account.parent;
             let heir = loop {
-                let of_number = |(process, _): &(&Process, &Account)| process.pid == parent;
-                match before.0.iter().find(of_number) {
+                match before.number(parent) {
                     Some((heir, _)) if self.0.contains_key(heir) => break Some(heir),
                     Some((_, gone)) => parent = gone.parent,
                     None => break None,
@@ -270,7 +277,6 @@ impl Look {
             };
             let Some(heir) = heir else { return Ok(true) };
             *charges.entry(*heir).or_default() += account.faults + account.ended_faults;
-            debug_assert!(process != heir);
         }
         for (heir, charge) in charges {
             let had = before.0[&heir].ended_faults;
