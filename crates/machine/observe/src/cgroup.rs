@@ -10,6 +10,7 @@ mod cpu_quota;
 mod groups;
 mod limits;
 mod mounts;
+mod own_group;
 #[cfg(test)]
 mod tests;
 mod throttling;
@@ -18,4 +19,5 @@ pub(crate) use cpu_account::CpuAccount;
 pub use cpu_quota::CpuQuota;
 pub use limits::{CgroupLimits, MemoryPressure};
 pub(crate) use mounts::Mount;
+pub use own_group::OwnGroup;
 pub use throttling::{QuotaWatch, Throttled, Throttling};

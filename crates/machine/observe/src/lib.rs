@@ -68,7 +68,9 @@ mod tree_meter;
 pub mod tuning;
 
 pub use availability::{Availability, Fact};
-pub use cgroup::{CgroupLimits, CpuQuota, MemoryPressure, QuotaWatch, Throttled, Throttling};
+pub use cgroup::{
+    CgroupLimits, CpuQuota, MemoryPressure, OwnGroup, QuotaWatch, Throttled, Throttling,
+};
 pub use contention::{SiblingRatio, is_quiet, siblings, throughput};
 pub use core_reading::CoreReading;
 pub use cpu_series::{CoreShares, CpuSeries, Sampler};

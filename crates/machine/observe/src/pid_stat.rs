@@ -9,6 +9,8 @@ use crate::ObserveError;
 pub(crate) struct PidStat {
     pub state: char,
     pub parent: u32,
+    /// Whether it is about to end, or has ended.
+    pub is_ending: bool,
     pub user_ticks: u64,
     pub system_ticks: u64,
     /// How often it needed a page of memory that was not mapped yet.
@@ -24,6 +26,9 @@ pub(crate) struct PidStat {
     /// The CPU that it ran on last; old kernels do not say.
     pub cpu: Option<usize>,
 }
+
+/// `PF_EXITING`.
+const ENDING: u64 = 4;
 
 impl PidStat {
     /// Parses the one line of the file. The second field is the program's name in parentheses,
@@ -44,6 +49,7 @@ impl PidStat {
         Some(Self {
             state: field(3)?.chars().next()?,
             parent: field(4)?.parse().ok()?,
+            is_ending: count(9)? & ENDING != 0,
             user_ticks: count(14)?,
             system_ticks: count(15)?,
             faults: count(10)? + count(12)?,

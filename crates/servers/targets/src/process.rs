@@ -19,6 +19,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
+use observe::OwnGroup;
 use rustix::process::{self, Pid, Signal};
 use tempfile::TempDir;
 
@@ -99,6 +100,8 @@ pub struct Launch<'a> {
     /// What the kernel sends to the server when toll is gone: SIGKILL, or SIGTERM where the server
     /// has processes of its own to end.
     pub death_signal: Signal,
+    /// A control group that it alone is in.
+    pub group: Option<OwnGroup>,
     /// Files that are removed when it has ended.
     pub secrets: Vec<Secret>,
     /// Where it keeps its temporary files, removed when it has ended.
@@ -114,6 +117,7 @@ pub struct GuardedProcess {
     patience: Duration,
     _secrets: Vec<Secret>,
     _temporary: Option<TempDir>,
+    _group: Option<OwnGroup>,
 }
 
 impl GuardedProcess {
@@ -131,6 +135,7 @@ impl GuardedProcess {
     ) -> Result<Self, (PathBuf, io::Error)> {
         let secrets = std::mem::take(&mut launch.secrets);
         let temporary = launch.temporary.take();
+        let group = launch.group.take();
         if let Some(folder) = &temporary {
             launch.environment.push(("TMPDIR".into(), folder.path().into()));
         }
@@ -139,7 +144,7 @@ impl GuardedProcess {
             start_guard(removed, patience.of_guard).map_err(|e| (PathBuf::from("/bin/sh"), e))?;
         let program = launch.program.clone();
         let patience = patience.of_toll;
-        match start_server(launch, Pid::from_child(&guard)) {
+        match start_server(launch, group.as_ref(), Pid::from_child(&guard)) {
             Ok(server) => Ok(Self {
                 server,
                 guard,
@@ -147,6 +152,7 @@ impl GuardedProcess {
                 patience,
                 _secrets: secrets,
                 _temporary: temporary,
+                _group: group,
             }),
             Err(error) => {
                 kill_group(&guard);
@@ -213,7 +219,7 @@ fn start_guard<'a>(
         .spawn()
 }
 
-fn start_server(launch: Launch<'_>, group: Pid) -> io::Result<Child> {
+fn start_server(launch: Launch<'_>, alone: Option<&OwnGroup>, group: Pid) -> io::Result<Child> {
     let mut command = Command::new(launch.program);
     command
         .args(launch.arguments)
@@ -228,7 +234,10 @@ fn start_server(launch: Launch<'_>, group: Pid) -> io::Result<Child> {
         command.env_remove(variable);
     }
     let (parent, cpus, signal) = (process::getpid(), launch.cpus.clone(), launch.death_signal);
+    let entrance = alone.and_then(|alone| alone.entrance().ok());
     let prepare = move || {
+        // A group that is gone leaves it where it is: only its account is worse then.
+        let _ = entrance.as_ref().map(|entrance| rustix::io::write(entrance, b"0"));
         process::set_parent_process_death_signal(Some(signal))?;
         // Had toll died before the line above, the signal would never come.
         if process::getppid() != Some(parent) {
@@ -236,7 +245,7 @@ fn start_server(launch: Launch<'_>, group: Pid) -> io::Result<Child> {
         }
         cpus::pin_current_thread(&cpus)
     };
-    // SAFETY: between fork and exec, `prepare` makes three system calls and neither allocates nor
+    // SAFETY: between fork and exec, `prepare` makes four system calls and neither allocates nor
     // takes a lock; what it owns was allocated before the fork.
     unsafe { command.pre_exec(prepare) };
     spawner::spawn(command)
@@ -318,6 +327,7 @@ mod tests {
             stdout: null(),
             stderr: null(),
             death_signal: Signal::KILL,
+            group: None,
             secrets,
             temporary,
         };

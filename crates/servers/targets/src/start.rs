@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cpus::CpuList;
+use observe::OwnGroup;
 use rustix::process::Signal;
 use tls::{CertificateKey, Group, Suite, Version};
 use units::{Bytes, Nanos};
@@ -175,6 +176,7 @@ fn start_at(
         stdout,
         stderr: output,
         death_signal: if invocation.has_children { Signal::TERM } else { Signal::KILL },
+        group: OwnGroup::make().ok(),
         secrets: std::mem::take(&mut context.secrets),
         temporary: callgrind.map(|callgrind| callgrind.folder),
     };

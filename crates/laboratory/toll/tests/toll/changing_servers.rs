@@ -68,8 +68,7 @@ fn the_cpu_time_of_a_server_that_is_reloaded_is_that_of_its_old_and_new_processe
 
 /// Of a trial, the fields of the receipt that differ, with what was got.
 fn mismatches(line: &TrialRecord) -> Vec<(&str, &str)> {
-    let of = |of: &'_ trial::Mismatch| (of.what.as_str(), of.obtained.as_str());
-    line.receipt.mismatch.iter().map(of).collect()
+    line.receipt.mismatch.iter().map(|of| (of.what.as_str(), of.obtained.as_str())).collect()
 }
 
 /// An nginx of one worker that shares its port with others (`reuseport`), and its worker.

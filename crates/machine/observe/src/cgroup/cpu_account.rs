@@ -8,8 +8,8 @@ use crate::{Fact, Root};
 #[derive(Debug, Clone)]
 pub(crate) struct CpuAccount {
     root: Root,
-    version: Version,
-    folder: String,
+    pub(super) version: Version,
+    pub(super) folder: String,
 }
 
 impl CpuAccount {
@@ -62,4 +62,4 @@ impl CpuAccount {
 }
 
 /// Of version 1; in version 2 each group has an account.
-const CONTROLLER: &str = "cpuacct";
+pub(super) const CONTROLLER: &str = "cpuacct";
