@@ -1,13 +1,16 @@
 //! Whether a difference is shown: the one rule for all that is compared.
 //!
 //! Comparisons that are read together, such as those of one answer, are decided together: each by a
-//! [sign test](sign_test) over its pairs, the p-values adjusted by [Holm's procedure](holm), so that the
+//! [sign test](sign_test) over its rounds, the p-values adjusted by [flipping whole rounds](crate::flips), so that the
 //! probability of any false statement among them is at most 5%, whichever of them is told afterwards.
-//! The fewest pairs that can decide so many comparisons follow from that: [`rounds_to_decide`].
+//! [`rounds_to_decide`] are enough whatever the others show; where rounds agree, six are.
+
+use std::cmp::Ordering;
 
 use serde::{Serialize, Serializer};
 
-use crate::holm::{ROUNDING, holm, sign_test, step_down};
+use crate::flips::{Signs, adjusted, sides};
+use crate::holm::{ROUNDING, sign_test, step_down};
 use crate::{Estimate, LEVEL, RunRatio};
 
 /// What a comparison shows.
@@ -29,30 +32,27 @@ pub enum Direction {
 }
 
 impl Decision {
-    /// Decides comparisons that are read together, each of the samples of pairs with the value that they
-    /// have where nothing differs.
-    pub fn of_pairs(family: &[(&[f64], f64)]) -> Vec<Self> {
-        let counts = family.iter().map(|(samples, value)| {
-            let above = samples.iter().filter(|sample| *sample > value).count();
-            let below = samples.iter().filter(|sample| *sample < value).count();
-            let direction = if above >= below { Direction::Above } else { Direction::Below };
-            (direction, sign_test(above.max(below), samples.len()))
-        });
-        let (directions, p_values): (Vec<Direction>, Vec<f64>) = counts.unzip();
-        let adjusted = holm(&p_values);
-        let is_sure = |p: f64| p <= 1.0 - LEVEL + ROUNDING;
-        let mut sure: Vec<f64> =
-            p_values.iter().zip(&adjusted).filter(|(_, p)| is_sure(**p)).map(|(p, _)| *p).collect();
-        sure.sort_by(f64::total_cmp);
+    /// Decides comparisons that are read together, each by the side on which its rounds lie.
+    pub fn of_rounds(family: &[&Signs]) -> Vec<Self> {
+        let is_sure = |p: &f64| *p <= 1.0 - LEVEL + ROUNDING;
+        let p_values = adjusted(family);
+        let sure = p_values.iter().filter(|p| is_sure(p)).count();
         let decide = |place: usize| {
-            if is_sure(adjusted[place]) {
-                return Self::Sure(directions[place]);
+            let signs = family[place];
+            let [above, below] = sides(signs);
+            let direction = if above >= below { Direction::Above } else { Direction::Below };
+            if is_sure(&p_values[place]) {
+                return Self::Sure(direction);
             }
-            // Where all of its pairs agreed, it would come after those that are surer still.
-            let n = family[place].0.len();
-            let least = sign_test(n, n);
-            let before = sure.partition_point(|p| *p <= least);
-            match is_sure(least * (family.len() - before) as f64) {
+            // With so many rounds it is decided if they agree, whatever the others do.
+            if signs.len() >= rounds_to_decide(family.len() - sure) as usize {
+                return Self::NoDifference;
+            }
+            let agreeing: Vec<(u32, Ordering)> =
+                signs.iter().map(|(round, _)| (*round, Ordering::Greater)).collect();
+            let mut other = family.to_vec();
+            other[place] = &agreeing;
+            match is_sure(&adjusted(&other)[place]) {
                 true => Self::NoDifference,
                 false => Self::TooFew,
             }
@@ -112,8 +112,8 @@ impl Serialize for Decision {
     }
 }
 
-/// The fewest rounds that can decide so many comparisons that are read together: 6 decide one, 7 three, 8
-/// six, 9 twelve, 10 twenty-five.
+/// The fewest rounds that decide each of so many comparisons that are read together where its own agree, whatever those
+/// of the others do: 6 decide one, 7 three, 8 six, 9 twelve, 10 twenty-five.
 pub fn rounds_to_decide(comparisons: usize) -> u32 {
     let decides = |rounds: &u32| {
         let p = sign_test(*rounds as usize, *rounds as usize);
@@ -127,22 +127,39 @@ mod tests {
     use super::Decision::{NoDifference, Sure, TooFew};
     use super::Direction::{Above, Below};
     use super::*;
+    use crate::flips::signs;
 
     fn decided(family: &[&[f64]]) -> Vec<Decision> {
-        let family: Vec<(&[f64], f64)> = family.iter().map(|samples| (*samples, 1.0)).collect();
-        Decision::of_pairs(&family)
+        let by_round = |samples: &[f64]| (0..).zip(samples.iter().copied()).collect::<Vec<_>>();
+        let family: Vec<_> = family.iter().map(|samples| signs(&by_round(samples), 1.0)).collect();
+        Decision::of_rounds(&family.iter().map(Vec::as_slice).collect::<Vec<_>>())
+    }
+
+    /// Of seven rounds: so many comparisons of which no two agree.
+    fn patterns(count: usize) -> Vec<Vec<f64>> {
+        let side = |bits: usize, round: usize| if bits >> round & 1 == 1 { 2.0 } else { 0.5 };
+        (0..count).map(|bits| (0..7).map(|round| side(21 + bits, round)).collect()).collect()
     }
 
     #[test]
-    fn rounds_decide_so_many_comparisons_and_one_more_not() {
+    fn six_rounds_decide_all_of_which_they_agree() {
+        let [five, six] = [5, 6].map(|rounds| vec![2.0; rounds]);
+        assert_eq!(decided(&[&six[..]; 40]), [Sure(Above); 40]);
+        assert_eq!(decided(&[&five[..]; 2]), [TooFew; 2]);
+    }
+
+    #[test]
+    fn rounds_decide_so_many_comparisons_whatever_they_show() {
         for (rounds, most) in [(6, 1), (7, 3), (8, 6), (9, 12), (10, 25)] {
-            let samples = vec![2.0; rounds as usize];
-            let of = |comparisons| decided(&vec![&samples[..]; comparisons]);
-            assert_eq!(of(most), vec![Sure(Above); most], "{rounds}");
-            assert_eq!(of(most + 1), vec![TooFew; most + 1], "{rounds}");
             assert_eq!((rounds_to_decide(most), rounds_to_decide(most + 1)), (rounds, rounds + 1));
         }
         assert_eq!(rounds_to_decide(0), 6);
+        for (others, shown) in [(2, Sure(Above)), (3, TooFew)] {
+            let others = patterns(others);
+            let agreeing = [2.0; 7];
+            let all = others.iter().map(Vec::as_slice).chain([&agreeing[..]]);
+            assert_eq!(decided(&all.collect::<Vec<_>>()).last(), Some(&shown));
+        }
     }
 
     #[test]
@@ -176,8 +193,9 @@ mod tests {
         let mut across = six;
         across[0] = 0.5;
         assert_eq!(decided(&[&ten, &ten, &across]), [Sure(Above), Sure(Above), NoDifference]);
-        // One that is not sure leaves two.
+        // One that is not sure can be turned to one side by as many flips more.
         let unsure = [0.5, 2.0, 0.5, 2.0, 0.5, 2.0, 0.5, 2.0, 0.5, 2.0];
-        assert_eq!(decided(&[&ten, &unsure, &six]), [Sure(Above), NoDifference, TooFew]);
+        let [first, second, _] = decided(&[&ten, &unsure, &six])[..] else { panic!() };
+        assert_eq!([first, second], [Sure(Above), NoDifference]);
     }
 }
