@@ -86,7 +86,20 @@ impl Comparison {
 
     /// How the runs' machines differ in what decides their speed, in a sentence; `None` where they do not.
     pub fn other_machine(&self) -> Option<String> {
-        let differ = self.differences.iter().filter(|difference| difference.is_other_machine);
+        self.machines_differ(|difference| difference.is_other_machine)
+    }
+
+    /// How they differ in what decides a metric: of counts of instructions the processor, by which libraries choose
+    /// their code.
+    pub fn other_machine_for(&self, metric: Metric) -> Option<String> {
+        match metric.is_of_instructions() {
+            true => self.machines_differ(Difference::is_of_processor),
+            false => self.other_machine().filter(|_| metric.depends_on_machine()),
+        }
+    }
+
+    fn machines_differ(&self, is_other: impl Fn(&Difference) -> bool) -> Option<String> {
+        let differ = self.differences.iter().filter(|difference| is_other(difference));
         let words =
             differ.map(|Difference { what, a, b, .. }| format!("{what} {a} in A, {b} in B"));
         let words: Vec<String> = words.collect();

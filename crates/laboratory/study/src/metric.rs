@@ -513,15 +513,6 @@ impl Metric {
         (self.row().of)(line)
     }
 
-    /// Its samples in a valid trial: its value, or of counts of instructions that of each block.
-    pub fn samples(self, line: &TrialRecord) -> Vec<f64> {
-        match (self, &line.counted) {
-            (Self::InstructionsPerOperation, Some(counted)) => counted.blocks.clone(),
-            (Self::InstructionsPerKib, Some(counted)) => counted.blocks_per_kib(),
-            _ => self.value(line).into_iter().collect(),
-        }
-    }
-
     /// What cells are compared by where nothing else is asked for: what one core of the server does.
     pub fn usual(cell: &Cell) -> Self {
         if cell.load.counter().is_some() {

@@ -31,9 +31,9 @@ use crate::trial::{Hooks, Measured, STEP, Trial};
 use crate::trial_record::{ByteCounts, CpuTimes, LatencyNs, SCHEMA, Traffic, TrialRecord};
 use crate::warning::Warning;
 
-/// How many blocks a trial has. Each is a sample, so that the figures of one trial can be compared: six samples are the
-/// fewest whose median has an interval, and ten decide two dozen comparisons together.
-pub const BLOCKS: usize = 10;
+/// How many blocks a trial has. They show how far a count repeats within a process; how far it does from one process to
+/// the next, trials show.
+pub const BLOCKS: usize = 2;
 /// Operations of a block that opens connections.
 const HANDSHAKES: u64 = 8;
 /// The same with an RSA key: OpenSSL makes a new blinding for each 32 operations of it, which costs as much as half a

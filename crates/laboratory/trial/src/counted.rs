@@ -90,12 +90,6 @@ impl CountedInstructions {
             lacking,
         })
     }
-
-    /// The blocks' instructions per KiB of bodies; none where there are no bodies.
-    pub fn blocks_per_kib(&self) -> Vec<f64> {
-        let kib = self.body_bytes as f64 / 1024.0 / self.operations as f64;
-        self.blocks.iter().filter(|_| kib > 0.0).map(|each| each / kib).collect()
-    }
 }
 
 /// The functions that encrypt, by what some blocks ran.
@@ -165,11 +159,11 @@ mod tests {
         assert_eq!(of(&[]), None);
         let handshakes = of(&[block(990, 0), block(1010, 0)]).unwrap();
         assert_eq!((handshakes.operations, handshakes.per_operation), (20, 100.0));
-        assert_eq!((handshakes.per_kib, handshakes.blocks_per_kib()), (None, vec![]));
+        assert_eq!(handshakes.per_kib, None);
         assert_eq!(handshakes.blocks, [99.0, 101.0]);
         assert!((handshakes.spread - 0.02).abs() < 1e-9);
         let bodies = of(&[block(990, 20_480), block(1010, 20_480)]).unwrap();
-        assert_eq!((bodies.per_kib, bodies.blocks_per_kib()), (Some(50.0), vec![49.5, 50.5]));
+        assert_eq!(bodies.per_kib, Some(50.0));
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::figure::Figure;
 use crate::label::{label_in, server_words};
 use crate::mark::Mark;
 use crate::measured::{MeasuredRow, TrialCounts};
+use crate::wording::grouped;
 
 /// A median whose interval is wider than this part of it is of little use: on a quiet machine the interval
 /// is a few percent wide.
@@ -145,9 +146,7 @@ fn of_trials(cell: &Cell, planned: usize, lines: &[&TrialLine]) -> MeasuredRow {
     };
     let is_scheduled = cell.load.arrival.is_scheduled();
     let samples = Metric::of_cells().chain([Metric::TlsTax]).filter(|metric| metric.is_of(cell));
-    let samples = samples.map(|metric| {
-        (metric, valid.iter().flat_map(|trial| samples_of(trial, metric)).collect::<Vec<_>>())
-    });
+    let samples = samples.map(|metric| (metric, samples_of(&valid, metric)));
     MeasuredRow {
         case: cell.case.clone(),
         name: cell.name.clone(),
@@ -166,12 +165,20 @@ fn of_trials(cell: &Cell, planned: usize, lines: &[&TrialLine]) -> MeasuredRow {
     }
 }
 
-/// Its samples, by round. A trial of blocks is as many rounds.
-fn samples_of(trial: &TrialLine, metric: Metric) -> Vec<(u32, f64)> {
-    let samples = metric.samples(&trial.line);
-    let rounds = samples.len() as u32;
-    let round = |within: usize| trial.place.round.saturating_mul(rounds) + within as u32;
-    samples.into_iter().enumerate().map(|(within, sample)| (round(within), sample)).collect()
+/// Its samples, by round. What a process runs for an operation is the same each time but for what its start made of it,
+/// so that of instructions a process is one sample, in its first round, however often it was counted.
+fn samples_of(valid: &[&TrialLine], metric: Metric) -> Vec<(u32, f64)> {
+    let value = |trial: &&TrialLine| Some((trial.place.round, metric.value(&trial.line)?));
+    if !metric.is_of_instructions() {
+        return valid.iter().filter_map(value).collect();
+    }
+    let process = |trial: &&TrialLine| (trial.place.target.clone(), trial.place.process);
+    let by_process = grouped(valid.iter().filter_map(|of| Some((process(of), value(of)?))));
+    let sample = |(_, counts): (_, Vec<(u32, f64)>)| {
+        let mean = counts.iter().map(|(_, count)| count).sum::<f64>() / counts.len() as f64;
+        (counts[0].0, mean)
+    };
+    by_process.into_iter().map(sample).collect()
 }
 
 impl<'a> AnalysedRow<'a> {

@@ -29,6 +29,7 @@ pub struct Difference {
 }
 
 const UNKNOWN: &str = "not known";
+const PROCESSOR: [&str; 2] = ["processor", "CPU features"];
 
 pub(super) fn all(
     a: &ComparedRun<'_>,
@@ -184,6 +185,12 @@ fn settings(matches: &[Match<'_>]) -> Vec<Difference> {
 }
 
 impl Difference {
+    /// Whether it is that of two processors, which are known.
+    pub(super) fn is_of_processor(&self) -> bool {
+        let is_of_two = || [&self.a, &self.b].iter().all(|value| *value != UNKNOWN);
+        PROCESSOR.contains(&self.what.as_str()) && is_of_two()
+    }
+
     fn of(what: &str, a: Option<String>, b: Option<String>) -> Self {
         let words = |value: Option<String>| value.unwrap_or_else(|| UNKNOWN.to_owned());
         let (a, b) = (words(a), words(b));

@@ -290,15 +290,12 @@ proptest! {
 }
 
 #[test]
-fn counts_of_instructions_are_compared_by_block_and_never_between_two_sources() {
+fn counts_of_instructions_are_compared_by_process_and_never_between_two_sources() {
     let scene = |source, factor: f64| {
         let mut scene = Scene::handshakes();
-        // One trial is enough: each of its blocks is a sample.
-        scene.study.trials = 1;
-        scene.lines.retain(|trial| trial.place.round == 0);
         scene.count_instructions(source);
         for counted in scene.lines.iter_mut().filter_map(|trial| trial.line.counted.as_mut()) {
-            counted.blocks.iter_mut().for_each(|block| *block *= factor);
+            counted.per_operation *= factor;
         }
         scene
     };

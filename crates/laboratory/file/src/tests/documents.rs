@@ -272,10 +272,7 @@ fn shipped_studies_have_rounds_enough_for_the_comparisons_of_their_answers() {
             // A gate can be about each row by itself, or about all of them in two runs, which are judged together.
             let of_gates = rounds_to_decide(1).max(trials_to_decide(study.rows().len()) as u32);
             let needed = rounds_to_decide(study.most_comparisons()).max(of_gates);
-            // Each trial that counts instructions has ten samples.
-            let is_counted = study.cells.iter().all(|cell| cell.load.counter().is_some());
-            let samples = if is_counted { 10 * study.trials } else { study.trials };
-            if samples < needed && !study.cells.is_empty() {
+            if study.trials < needed && !study.cells.is_empty() {
                 short.push(format!("{name} {scale:?}: {} of {needed}", study.trials));
             }
             for table in &study.primitives.tables {

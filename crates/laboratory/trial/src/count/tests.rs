@@ -179,7 +179,7 @@ fn the_opening_of_kept_connections_is_not_in_a_request() {
 fn connections_that_were_opened_again_make_a_count_of_requests_invalid() {
     let opened = |outcome: &mut Outcome| outcome.connections = 2;
     let line = count(&trial(Operation::Requests), &Server::default(), opened, None);
-    assert!(line.why_invalid().unwrap().contains("asked 21 kept ones, got 42"), "{line:?}");
+    assert!(line.why_invalid().unwrap().contains("asked 5 kept ones, got 10"), "{line:?}");
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn what_failed_or_was_of_another_kind_makes_a_count_invalid() {
     let trial = trial(Operation::Handshakes);
     let fails = |outcome: &mut Outcome| outcome.failures.add_all(ErrorKind::Reset, 1, "reset");
     let line = count(&trial, &Server::default(), fails, None);
-    assert_eq!(line.why_invalid().unwrap(), "1 of 9 operations failed");
+    assert_eq!(line.why_invalid().unwrap(), "1 of 9 operations failed: reset");
     assert_eq!(line.counted, None);
 
     let mut other = trial.clone();
@@ -205,7 +205,7 @@ fn what_failed_or_was_of_another_kind_makes_a_count_invalid() {
         outcome.sessions_offered = count;
     };
     let line = count(&resumed, &Server::default(), one_is_full, None);
-    assert!(line.why_invalid().unwrap().contains("got 11 full ones"), "{line:?}");
+    assert!(line.why_invalid().unwrap().contains("got 3 full ones"), "{line:?}");
 
     let resumes = |outcome: &mut Outcome| outcome.negotiated[0].0.resumed = true;
     let line = count(&trial, &Server::default(), resumes, None);
@@ -217,7 +217,7 @@ fn a_server_that_died_or_is_not_read_any_more_makes_a_count_invalid() {
     let trial = trial(Operation::Handshakes);
     let line = count(&trial, &Server::default(), |_| {}, Some("nginx died"));
     assert_eq!(line.why_invalid().unwrap(), "nginx died");
-    let unread = Server { reads: Rc::new(Cell::new(Some(3))), ..Server::default() };
+    let unread = Server { reads: Rc::new(Cell::new(Some(1))), ..Server::default() };
     let line = count(&trial, &unread, |_| {}, None);
     assert!(line.why_invalid().unwrap().contains("processes changed"), "{line:?}");
     assert_eq!(line.counted, None);
