@@ -1,10 +1,11 @@
 //! A figure with its interval, and what comparing it shows: the one comparison of answers, primitives and
 //! cross-checks.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use stats::{Decision, Direction, Estimate, SampleError};
+use stats::{Decision, Direction, Estimate, SampleError, Signs, signs};
 
 /// A median with its interval and what it was taken from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -14,14 +15,9 @@ pub struct Figure {
     pub estimate: Estimate,
     /// The samples in the order in which they were taken.
     pub samples: Vec<f64>,
-}
-
-impl Figure {
-    /// Its estimate with an interval of this level.
-    pub(crate) fn at(&self, level: f64) -> Estimate {
-        let interval = stats::median_interval(&self.samples, level);
-        Estimate { interval: interval.unwrap_or(self.estimate.interval), ..self.estimate }
-    }
+    /// The round of each.
+    #[serde(skip)]
+    pub(crate) rounds: Vec<u32>,
 }
 
 /// A figure that is compared with the value that it has where nothing differs, and what that shows.
@@ -37,16 +33,15 @@ impl Decided {
     /// Decides figures that are read together, each a ratio to what it is compared with, or where `value`
     /// is 0 a difference from it.
     pub(crate) fn decide<K>(family: Vec<(K, Figure)>, value: f64) -> Vec<(K, Self)> {
-        let samples: Vec<(&[f64], f64)> =
-            family.iter().map(|(_, figure)| (&figure.samples[..], value)).collect();
-        let decisions = Decision::of_pairs(&samples);
-        let decided = family.into_iter().zip(decisions);
+        let sides: Vec<_> = family.iter().map(|(_, figure)| figure.sides_of(value)).collect();
+        let sides: Vec<&Signs> = sides.iter().map(Vec::as_slice).collect();
+        let decided = family.into_iter().zip(Decision::of_rounds(&sides));
         decided.map(|((key, figure), decision)| (key, Self { figure, decision })).collect()
     }
 
     /// Of one that is read by itself.
     pub(crate) fn alone(figure: Figure, value: f64) -> Self {
-        let decision = Decision::of_pairs(&[(&figure.samples, value)])[0];
+        let decision = Decision::of_rounds(&[&figure.sides_of(value)])[0];
         Self { figure, decision }
     }
 
@@ -98,10 +93,10 @@ pub(crate) enum Signed {
 /// # Errors
 /// No round has both, or one of the others is 0.
 pub(crate) fn paired(ours: &[(u32, f64)], theirs: &[(u32, f64)]) -> Result<Figure, SampleError> {
-    let (ours, theirs) = of_same_rounds(ours, theirs);
+    let (rounds, (ours, theirs)) = of_same_rounds(ours, theirs);
     let estimate = stats::paired_ratio(&ours, &theirs)?;
     let samples = ours.iter().zip(&theirs).map(|(ours, theirs)| ours / theirs).collect();
-    Ok(Figure { estimate, samples })
+    Ok(Figure { estimate, samples, rounds })
 }
 
 /// Figures by round over those of the same rounds of another, which are not 0.
@@ -113,13 +108,22 @@ pub(crate) fn ratios_by_round(ours: &[(u32, f64)], theirs: &[(u32, f64)]) -> Vec
 
 /// Figures by round less those of the same rounds of another; `None` where no round has both.
 pub(crate) fn difference(ours: &[(u32, f64)], theirs: &[(u32, f64)]) -> Option<Figure> {
-    let (ours, theirs) = of_same_rounds(ours, theirs);
-    Figure::of(ours.iter().zip(&theirs).map(|(ours, theirs)| ours - theirs).collect())
+    let (rounds, (ours, theirs)) = of_same_rounds(ours, theirs);
+    let differences = ours.iter().zip(&theirs).map(|(ours, theirs)| ours - theirs);
+    Figure::by_round(rounds, differences.collect())
 }
 
-fn of_same_rounds(ours: &[(u32, f64)], theirs: &[(u32, f64)]) -> (Vec<f64>, Vec<f64>) {
+fn of_same_rounds(ours: &[(u32, f64)], theirs: &[(u32, f64)]) -> (Vec<u32>, (Vec<f64>, Vec<f64>)) {
     let theirs: BTreeMap<u32, f64> = theirs.iter().copied().collect();
-    ours.iter().filter_map(|(round, sample)| Some((*sample, *theirs.get(round)?))).unzip()
+    let both = |(round, sample): &(u32, f64)| Some((*round, (*sample, *theirs.get(round)?)));
+    ours.iter().filter_map(both).unzip()
+}
+
+/// Without samples.
+impl From<Estimate> for Figure {
+    fn from(estimate: Estimate) -> Self {
+        Self { estimate, samples: Vec::new(), rounds: Vec::new() }
+    }
 }
 
 impl From<&Figure> for Estimate {
@@ -148,15 +152,32 @@ impl Figure {
 
     /// Of samples in the order in which they were taken; `None` where there are none, or one is not
     /// finite.
-    pub(crate) fn of(samples: Vec<f64>) -> Option<Self> {
+    pub fn of(samples: Vec<f64>) -> Option<Self> {
+        Self::by_round((0..).take(samples.len()).collect(), samples)
+    }
+
+    /// The same of these rounds.
+    pub(crate) fn by_round(rounds: Vec<u32>, samples: Vec<f64>) -> Option<Self> {
         let estimate = Estimate::of(&samples).ok()?;
-        Some(Self { estimate, samples })
+        Some(Self { estimate, samples, rounds })
+    }
+
+    /// On which side each round lies: above where it has what is asked.
+    pub(crate) fn sides(&self, has: impl Fn(f64) -> bool) -> Vec<(u32, Ordering)> {
+        let side = |sample| if has(sample) { Ordering::Greater } else { Ordering::Less };
+        self.rounds.iter().copied().zip(self.samples.iter().map(|sample| side(*sample))).collect()
+    }
+
+    /// On which side of a value each round lies.
+    fn sides_of(&self, value: f64) -> Vec<(u32, Ordering)> {
+        let by_round = self.rounds.iter().copied().zip(self.samples.iter().copied());
+        signs(&by_round.collect::<Vec<_>>(), value)
     }
 
     /// The same of each sample changed. The estimate is computed again: a falling change swaps the
     /// ends of the interval.
     pub(crate) fn map(&self, change: impl Fn(f64) -> f64) -> Option<Self> {
-        Self::of(self.samples.iter().copied().map(change).collect())
+        Self::by_round(self.rounds.clone(), self.samples.iter().copied().map(change).collect())
     }
 
     /// Whether it has an interval, which a single sample does not give.

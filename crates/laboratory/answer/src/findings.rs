@@ -50,7 +50,7 @@ pub struct Findings {
     /// What is lacking, in words, where the run ended early: `17 of 98 trials were run`.
     pub lacking: Vec<String>,
     /// Why there are no figures, where nothing could be used of what was measured.
-    pub no_figures: Option<&'static str>,
+    pub no_figures: Option<String>,
     /// Whether nothing was measured.
     pub is_empty: bool,
     /// Whether all that was planned was measured, and can be used.

@@ -1,14 +1,13 @@
 //! Gates: figures that a run must reach, for CI.
 //!
-//! A gate is met where the whole interval of every cell that it is about meets the limit, and fails
-//! where the whole interval of one misses it. Between the two it is inconclusive, which is reported and
-//! fails nothing: a gate that failed there would fail by chance in many runs. So it is with too few trials for an
-//! interval. A cell without a figure fails it, so that nothing passes by not being measured.
+//! A gate is met where every cell that it is about is shown to meet the limit, and fails where one is shown to miss it.
+//! Between the two it is inconclusive, which is reported and fails nothing: a gate that failed there would fail by chance
+//! in many runs. So is a regression between two machines, in what depends on the machine. A cell without a figure fails
+//! it, so that nothing passes by not being measured.
 //!
-//! So is a regression between two machines, in what depends on the machine.
-//!
-//! Of two runs, and of the values that answers of one run compare, all cells that a gate is about are judged together
-//! ([`stats::step_down`]): the probability that equal ones fail it is at most 5%, however many cells there are.
+//! All cells that a gate is about are judged together, as those of an answer are ([`Decision::of_rounds`]), or of two
+//! runs by their intervals ([`stats::step_down`]): the probability that cells at the limit fail it is at most 5%,
+//! however many there are. Trials that could decide nothing, whatever they show, are refused before the run.
 
 pub(crate) mod expression;
 pub(crate) mod outcome;
@@ -18,17 +17,20 @@ mod tests;
 use std::collections::BTreeSet;
 
 use crate::analysis::Analysis;
+use crate::analysis::BaselineRatio;
 use crate::compare::{Comparison, OnlyInOne, PairedRow};
+use crate::figure::Figure;
 use crate::mark::Mark;
 use crate::measured::MeasuredRow;
 use crate::wording::list;
-use stats::{Estimate, rounds_to_decide, step_down, trials_to_decide};
+use stats::{Decision, Estimate, RunRatio, Signs, rounds_to_decide, step_down, trials_to_decide};
 use study::metric::Better;
-use study::{Metric, Study};
+use study::{Cell, Cut, Metric, Study, StudyRow};
 
 pub use expression::Gate;
-use expression::Judged;
+use expression::{Counts, Judged};
 pub use outcome::{GateOutcome, GatedCell, Reached, reached};
+use outcome::{Judgement, Scale, of_interval};
 
 /// A gate that cannot be judged, whatever is measured: the request is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -80,6 +82,51 @@ pub enum GateError {
          no cycles of an algorithm; gate another metric"
     )]
     NoSuchFigure { gate: String, metric: Metric },
+    /// So few trials decide nothing, whatever they show.
+    #[error(
+        "gate {gate}: {trials} decide nothing, whatever they show; write trials = {fewest} or more{surely}",
+        trials = units::counted(u64::from(*.trials), "trial"),
+        surely = if needed > fewest { format!(" ({needed} decide each of its cells whatever the others show)") }
+            else { String::new() }
+    )]
+    TooFewTrials {
+        gate: String,
+        trials: u32,
+        /// Those that decide it where the trials of its cells agree.
+        fewest: u32,
+        /// Those that always can.
+        needed: u32,
+    },
+}
+
+/// Looks whether the trials of a study can decide the gates of its answers, unless the study was cut to have other
+/// trials than its file has.
+///
+/// # Errors
+/// They cannot.
+pub fn check_answers(study: &Study) -> Result<(), GateError> {
+    let rows = study.rows();
+    let mut gates =
+        study.answers.iter().flat_map(|rule| rule.gates.iter().map(move |gate| (rule, gate)));
+    gates.try_for_each(|(rule, gate)| {
+        let own = rows.iter().filter(|row| row.case == rule.case);
+        let is_cut = study.cut.iter().any(Cut::is_of_trials);
+        if is_cut { Ok(()) } else { enough_trials(&format!("{gate} ({})", rule.case), own) }
+    })
+}
+
+fn enough_trials<'a>(
+    gate: &str,
+    rows: impl Iterator<Item = &'a StudyRow<'a>>,
+) -> Result<(), GateError> {
+    let trials: Vec<u32> = rows.filter_map(|row| row.trials).collect();
+    let (fewest, needed) = (rounds_to_decide(1), rounds_to_decide(trials.len()));
+    match trials.into_iter().min().filter(|trials| *trials < fewest) {
+        Some(trials) => {
+            Err(GateError::TooFewTrials { gate: gate.to_owned(), trials, fewest, needed })
+        }
+        None => Ok(()),
+    }
 }
 
 impl Gate {
@@ -91,6 +138,27 @@ impl Gate {
         match self.judged {
             Judged::Figure(metric) => self.check_figure(metric, study),
             Judged::Ratio | Judged::Regression => self.check_answers(study),
+        }
+    }
+
+    /// Looks whether the trials that a study plans can decide the gate.
+    ///
+    /// # Errors
+    /// They cannot; and as [`check`](Self::check).
+    pub fn check_trials(&self, study: &Study) -> Result<(), GateError> {
+        self.check(study)?;
+        let cases = || study.answers.iter().filter(|rule| self.is_about_values_of(&rule.compare));
+        let is_about = |row: &&StudyRow<'_>| match self.judged {
+            Judged::Figure(metric) => {
+                self.is_about(row.case, &row.name) && row.metrics.contains(&metric)
+            }
+            Judged::Ratio | Judged::Regression => cases().any(|rule| rule.case == row.case),
+        };
+        match self.counts {
+            Counts::Median => Ok(()),
+            Counts::Interval => {
+                enough_trials(&self.to_string(), study.rows().iter().filter(is_about))
+            }
         }
     }
 
@@ -117,6 +185,14 @@ impl Gate {
         }
     }
 
+    /// Has cells whose latency it judges measured as those are of which an answer asks one: without pauses of the client.
+    pub fn settle(&self, cells: &mut [Cell]) {
+        if matches!(self.judged, Judged::Figure(metric) if metric.is_latency()) {
+            let about = cells.iter_mut().filter(|cell| self.is_about(&cell.case, &cell.name));
+            about.for_each(Cell::wake_for_each);
+        }
+    }
+
     /// Judges a run.
     ///
     /// # Errors
@@ -130,29 +206,34 @@ impl Gate {
                 && rows.iter().any(|row| row.name == of.name && row.metrics.contains(&metric))
         };
         let about = analysis.rows.iter().filter(|of| self.is_about(&of.case, &of.name));
-        let judged = |row: &MeasuredRow| {
-            let figure = row.whole_figure(metric).map(|figure| figure.estimate);
-            self.alone([&row.case, &row.name, &row.label], figure, row.mark_of(metric))
-        };
-        Ok(self.outcome(about.filter(can_have).map(judged).collect()))
+        let about: Vec<(&MeasuredRow, Option<Figure>)> =
+            about.filter(can_have).map(|row| (row, row.whole_figure(metric))).collect();
+        let gated = about.iter().map(|(row, figure)| GatedRow {
+            names: [&row.case, &row.name, &row.label],
+            of: figure.as_ref(),
+            scale: Scale::AsIs,
+            mark: row.mark_of(metric),
+        });
+        Ok(self.outcome(self.together(gated.collect(), Self::of_rounds)))
     }
 
     /// Judges the values of a key that the answers of a run compare.
     fn judge_answers(&self, analysis: &Analysis) -> Result<GateOutcome, GateError> {
         let own = analysis.ratios.iter().filter(|of| self.is_about_values_of(&of.compare));
-        let judged = own.map(|of| {
-            Ok(JudgedRatio {
-                names: of.names(),
-                at: of
-                    .figure
-                    .as_ref()
-                    .map(|figure| -> At<'_> { Box::new(|level| figure.at(level)) }),
-                scale: self.scale(of.metric, of.metric.better_ratio(), &of.compare)?,
-                mark: of.mark,
-            })
+        let gated = own.map(|of| {
+            let scale = self.scale(of.metric, of.metric.better_ratio(), &of.compare)?;
+            Ok(GatedRow::of(of, scale))
         });
-        let judged: Vec<JudgedRatio<'_>> = judged.collect::<Result<_, GateError>>()?;
-        Ok(self.outcome(self.together(&judged, |count| rounds_to_decide(count) as usize)))
+        Ok(self.outcome(self.together(gated.collect::<Result<_, GateError>>()?, Self::of_rounds)))
+    }
+
+    /// Judges ratios of one answer, of which this is a gate.
+    pub(crate) fn judge_ratios<'a>(
+        &self,
+        ratios: impl Iterator<Item = &'a BaselineRatio>,
+    ) -> GateOutcome {
+        let gated = ratios.map(|of| GatedRow::of(of, Scale::AsIs)).collect();
+        self.outcome(self.together(gated, Self::of_rounds))
     }
 
     /// Judges the later of two runs: its figures, or how they compare with those of the earlier one. Every
@@ -191,29 +272,23 @@ impl Gate {
 
         let about = pairs.into_iter().filter(|(_, pair)| self.is_about(&pair.case, &pair.cell_a));
         let about: Vec<(Metric, &PairedRow)> = about.collect();
-        let judged = about.iter().map(|(metric, pair)| {
-            Ok(JudgedRatio {
+        let gated = about.iter().map(|(metric, pair)| {
+            Ok(GatedRow {
                 names: [&pair.case, &pair.cell_b, &pair.label],
-                at: pair
-                    .ratio
-                    .as_ref()
-                    .map(|ratio| -> At<'_> { Box::new(|level| ratio.at(level)) }),
+                of: pair.ratio.as_ref(),
                 scale: self.scale(*metric, metric.better(), &pair.case)?,
                 mark: pair.mark_b.or(pair.mark_a),
             })
         });
-        let judged: Vec<JudgedRatio<'_>> = judged.collect::<Result<_, GateError>>()?;
-        let cells = self.together(&judged, trials_to_decide).into_iter();
-        let machine = comparison.other_machine();
+        let gated: Vec<GatedRow<'_, RunRatio>> = gated.collect::<Result<_, GateError>>()?;
+        let cells = self.together(gated, Self::of_runs).into_iter();
         let with_reason = |(cell, (metric, pair)): (GatedCell, &(Metric, &PairedRow))| {
             let cell = GatedCell { why: pair.why.clone(), ..cell };
             if pair.has_two_sources {
                 return GatedCell { result: Reached::Inconclusive, ..cell };
             }
-            match &machine {
-                Some(words) if self.judged == Judged::Regression && metric.depends_on_machine() => {
-                    cell.undecided(words)
-                }
+            match comparison.other_machine_for(*metric) {
+                Some(words) if self.judged == Judged::Regression => cell.undecided(&words),
                 _ => cell,
             }
         };
@@ -223,29 +298,56 @@ impl Gate {
         cells.extend(
             only.map(|only| self.gated([&only.case, &only.cell, &only.label], None, lacking)),
         );
-        Ok(self.outcome(cells).with_other_machine(machine))
+        Ok(self.outcome(cells).with_other_machine(comparison.other_machine()))
     }
 
-    /// Judges ratios of one family, of which so many trials decide as many.
-    fn together(
+    /// Judges rows as one family, in this way.
+    fn together<T>(
         &self,
-        judged: &[JudgedRatio<'_>],
-        needed: impl Fn(usize) -> usize,
+        rows: Vec<GatedRow<'_, T>>,
+        judge: impl Fn(&Self, &[(&T, Scale)]) -> Vec<Judgement>,
     ) -> Vec<GatedCell> {
-        let ratios: Vec<(&At<'_>, Scale)> =
-            judged.iter().filter_map(|of| Some((of.at.as_ref()?, of.scale))).collect();
+        let family: Vec<(&T, Scale)> =
+            rows.iter().filter_map(|row| Some((row.of?, row.scale))).collect();
+        let mut judged = judge(self, &family).into_iter();
+        let cell = |GatedRow { names, of, mark, .. }: &GatedRow<'_, T>| {
+            self.gated(*names, of.and_then(|_| judged.next()), *mark)
+        };
+        rows.iter().map(cell).collect()
+    }
+
+    /// Of one run: each by the rounds that meet the limit.
+    fn of_rounds(&self, family: &[(&Figure, Scale)]) -> Vec<Judgement> {
+        let holds = |scale: Scale, sample| self.comparator.holds(scale.of(sample), self.limit);
+        let sides: Vec<_> = family
+            .iter()
+            .map(|(figure, scale)| figure.sides(|sample| holds(*scale, sample)))
+            .collect();
+        let sides: Vec<&Signs> = sides.iter().map(Vec::as_slice).collect();
+        let decided = family.iter().zip(Decision::of_rounds(&sides));
+        let judged = decided.map(|((figure, scale), decision)| {
+            let fewest = rounds_to_decide(1) as usize;
+            let is_fewer = figure.estimate.n < fewest;
+            let needed = if is_fewer { fewest } else { rounds_to_decide(family.len()) as usize };
+            Judgement { estimate: figure.estimate.map(|of| scale.of(of)), decision, needed }
+        });
+        judged.collect()
+    }
+
+    /// Of two runs: each by its interval.
+    fn of_runs(&self, family: &[(&RunRatio, Scale)]) -> Vec<Judgement> {
         let at = |place: usize, level| {
-            let (at, scale) = &ratios[place];
-            scale.of(at(level))
+            let (ratio, scale) = &family[place];
+            ratio.at(level).map(|of| scale.of(of))
         };
-        let is_decided = |_, figure: &Estimate| self.reached(figure) != Reached::Inconclusive;
-        let mut steps = step_down(ratios.len(), at, is_decided).into_iter();
-        let needed = needed(ratios.len());
-        let cell = |JudgedRatio { names, at, mark, .. }: &JudgedRatio<'_>| {
-            let step = at.as_ref().and_then(|_| Some((steps.next()?, needed)));
-            self.gated(*names, step, *mark)
-        };
-        judged.iter().map(cell).collect()
+        let decide = |figure: &Estimate| of_interval(self.comparator, self.limit, figure);
+        let steps = step_down(family.len(), at, |_, figure| decide(figure).is_sure()).into_iter();
+        let judged = steps.map(|step| {
+            let has_too_few = step.has_too_few();
+            let decision = if has_too_few { Decision::TooFew } else { decide(&step.estimate) };
+            Judgement { estimate: step.estimate, decision, needed: trials_to_decide(family.len()) }
+        });
+        judged.collect()
     }
 
     /// In what a ratio of this metric is judged, of which this side is the better one.
@@ -263,7 +365,7 @@ impl Gate {
                 let meant = self.meant(better, case);
                 Err(GateError::WrongSide { gate: gate(), metric, better, meant })
             }
-            _ => Ok(Scale::Ratio),
+            _ => Ok(Scale::AsIs),
         }
     }
 
@@ -293,31 +395,18 @@ impl Gate {
     }
 }
 
-/// A ratio that is judged with others.
-struct JudgedRatio<'a> {
+/// A row that is judged with others.
+struct GatedRow<'a, T> {
     /// Case, cell and label.
     names: [&'a str; 3],
     /// `None` where there is none.
-    at: Option<At<'a>>,
+    of: Option<&'a T>,
     scale: Scale,
     mark: Option<Mark>,
 }
 
-/// The estimate of a ratio with an interval of a level.
-type At<'a> = Box<dyn Fn(f64) -> Estimate + 'a>;
-
-/// In what a gate has its limit.
-#[derive(Clone, Copy)]
-enum Scale {
-    Ratio,
-    Regression(Better),
-}
-
-impl Scale {
-    fn of(self, ratio: Estimate) -> Estimate {
-        match self {
-            Self::Ratio => ratio,
-            Self::Regression(better) => ratio.map(|ratio| better.regression(ratio)),
-        }
+impl<'a> GatedRow<'a, Figure> {
+    fn of(of: &'a BaselineRatio, scale: Scale) -> Self {
+        Self { names: of.names(), of: of.figure.as_ref(), scale, mark: of.mark }
     }
 }

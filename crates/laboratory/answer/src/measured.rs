@@ -153,7 +153,8 @@ pub(crate) fn is_more_than_a_tenth(some: usize, all: usize) -> bool {
 impl MeasuredRow {
     /// A metric of the valid trials that have it.
     pub fn figure(&self, metric: Metric) -> Option<Figure> {
-        Figure::of(self.samples(metric).iter().map(|(_, sample)| *sample).collect())
+        let (rounds, samples) = self.samples(metric).iter().copied().unzip();
+        Figure::by_round(rounds, samples)
     }
 
     pub(crate) fn samples(&self, metric: Metric) -> &[(u32, f64)] {

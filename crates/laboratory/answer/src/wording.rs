@@ -43,9 +43,13 @@ pub fn ratio_interval(ratio: impl Into<Estimate>) -> String {
     if estimate.n > 1 { format!("[{low}, {high}]") } else { String::new() }
 }
 
-/// Two decimals, fewer where they would be more than three digits, and more of what is smaller than a tenth.
+/// Two decimals, fewer where they would be more than three digits, and more of what is smaller than a tenth, or is 1.00
+/// with two and is not 1.
 fn ratio_places(ratio: &Estimate) -> i32 {
+    let is_on_one_side = ratio.interval.low > 1.0 || ratio.interval.high < 1.0;
+    let from_1 = (ratio.median - 1.0).abs();
     match ratio.median.abs() {
+        _ if is_on_one_side && from_1 < 0.005 => places(from_1, 2).min(6),
         median if median < 0.1 => places(median, 2),
         median => 2.min(places(median.max(ratio.interval.high.abs()), 3)),
     }
@@ -172,6 +176,8 @@ mod tests {
         );
         assert_eq!(times(&figure(3.81, 3.92, 4.01)), "3.92x [3.81, 4.01]");
         assert_eq!(times(&figure(220.0, 230.0, 1640.0)), "230x [220, 1,640]");
+        assert_eq!(times(&figure(1.000_4, 1.000_68, 1.001)), "1.00068x [1.00040, 1.00100]");
+        assert_eq!(times(&figure(0.999_9, 1.000_68, 1.001)), "1.00x [1.00, 1.00]");
     }
 
     #[test]

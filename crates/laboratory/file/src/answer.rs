@@ -364,6 +364,10 @@ fn lacks(show: Show, rule: &AnswerRule, cells: &[Cell]) -> Option<&'static str> 
     let of_table = cells.is_empty();
     let tax = "needs metric = \"tls-tax\"";
     let (fits, needs) = match show {
+        Show::Projection if !of_table && metric.row().kind != Kind::Throughput => (
+            false,
+            "needs a metric of what all cores do together; choose one such as rate or goodput",
+        ),
         Show::Projection => {
             let has_cores = !rule.project.is_empty() || along.as_deref() == Some(full::CORES);
             (has_cores, "needs numbers of cores; write project = [8, 16]")

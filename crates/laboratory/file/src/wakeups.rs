@@ -1,6 +1,5 @@
 //! When the load threads of a cell wake up, where its file leaves that open.
 
-use load::{Client, Wakeups};
 use study::{AnswerRule, Cell};
 
 /// A pause makes latencies longer, so there is none where one of them is what is asked for: the metric
@@ -10,8 +9,8 @@ pub(super) fn settle(cells: &mut [Cell], answers: &[AnswerRule]) {
         let is_answer =
             answers.iter().any(|answer| answer.case == cell.case && answer.metric.is_latency());
         let is_limit = cell.find.is_some_and(|find| !find.ceiling.watched.is_share());
-        if cell.load.client == Client::Toll && (is_answer || is_limit) {
-            cell.load.wakeups.get_or_insert(Wakeups::Each);
+        if is_answer || is_limit {
+            cell.wake_for_each();
         }
     }
 }

@@ -107,7 +107,7 @@ fn lead(run: &Run<'_>) -> String {
 
 /// Why the page is not the whole answer, where it is not.
 fn notice(findings: &Findings) -> Option<String> {
-    let why = nothing(findings).or(findings.no_figures).map(str::to_owned);
+    let why = nothing(findings).map(str::to_owned).or_else(|| findings.no_figures.clone());
     why.or_else(|| incomplete(findings))
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use cpus::CpuList;
-use load::{Files, Mix, Operation, Percent, Plan, Rank};
+use load::{Client, Files, Mix, Operation, Percent, Plan, Rank, Wakeups};
 use peers::Offer;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -80,6 +80,8 @@ pub struct StudyRow<'a> {
     pub params: Params,
     /// Those that it can have.
     pub metrics: Vec<Metric>,
+    /// How many it is planned to have; `None` where that is seen as it runs.
+    pub trials: Option<u32>,
 }
 
 /// Something that was cut.
@@ -96,6 +98,8 @@ pub struct Cut {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<LostRows>,
 }
+
+const FEWER_TRIALS: &str = "fewer trials";
 
 /// Rows that a study lost because it was cut.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,11 +132,16 @@ impl Cut {
         }
     }
 
+    /// Whether it has other trials than its file.
+    pub fn is_of_trials(&self) -> bool {
+        self.kind == FEWER_TRIALS
+    }
+
     /// That a key of a target, a load, a search or a table has another value.
     pub fn of_key(key: &str, what: String) -> Self {
         let kind = match key {
             "warmup" | "duration" | "ramp" | "step" | "hold" => "shorter windows",
-            "trials" | "rounds" => "fewer trials",
+            "trials" | "rounds" => FEWER_TRIALS,
             "samples" => "fewer samples",
             "sizes" => "fewer sizes",
             _ => "other settings",
@@ -301,14 +310,10 @@ impl Study {
     }
 
     /// When the server of these cells is started again. What a search finds holds for the process in
-    /// which it searched, so such a server keeps it; so does one whose instructions are counted, which differ little
-    /// between processes, and take seconds to start; one that toll did not start it cannot restart.
+    /// which it searched, so such a server keeps it; one that toll did not start it cannot restart.
     pub fn restart(&self, cells: &[usize]) -> Restart {
         let mut cells = cells.iter().map(|cell| &self.cells[*cell]);
-        let keeps = |cell: &Cell| {
-            let is_counted = cell.load.counter().is_some();
-            cell.find.is_some() || is_counted || !cell.target.server.is_started()
-        };
+        let keeps = |cell: &Cell| cell.find.is_some() || !cell.target.server.is_started();
         match cells.clone().any(keeps) {
             true => Restart::Never,
             false => self
@@ -354,6 +359,7 @@ impl Study {
             name: cell.name.clone(),
             params: cell.params.clone(),
             metrics: Metric::of_cells().filter(|metric| metric.is_of(cell)).collect(),
+            trials: Some(self.trials).filter(|_| self.until.is_none()),
         });
         let tables = self.primitives.tables.iter();
         let tables = tables.flat_map(|table| {
@@ -362,6 +368,7 @@ impl Study {
                 name: row.name,
                 params: row.params,
                 metrics: Metric::of_algorithm(row.key.algorithm.unit()).into(),
+                trials: Some(table.rounds),
             })
         });
         cells.chain(tables).collect()
@@ -408,6 +415,14 @@ impl Study {
 }
 
 impl Cell {
+    /// Its latencies are what is asked for: load threads wake up for each socket, unless its file says otherwise or
+    /// another program makes the load.
+    pub fn wake_for_each(&mut self) {
+        if self.load.client == Client::Toll {
+            self.load.wakeups.get_or_insert(Wakeups::Each);
+        }
+    }
+
     /// Every key of the cell's server and load with its value, as a study file has them; without those
     /// that are left open, and those that server and client have no use for.
     pub fn settings(&self) -> Vec<(String, String)> {

@@ -1,6 +1,6 @@
 //! `--gate`: figures that must be reached, with an exit code for CI.
 
-use answer::gate::{Gate, GateError, GateOutcome, Reached};
+use answer::gate::{Gate, GateError, GateOutcome, Reached, check_answers};
 use serde::Serialize;
 use study::Study;
 
@@ -51,9 +51,19 @@ impl Gates {
         self.gates.is_empty()
     }
 
-    /// Refuses gates that no run of this study can be judged by.
+    /// Refuses gates that no run of this study can be judged by, and those that its trials cannot decide.
     pub(crate) fn check(&self, study: &Study) -> Result<(), Failure> {
-        self.gates.iter().try_for_each(|gate| gate.check(study)).map_err(Failure::request)
+        let check = |gate: &Gate| match self.gate_median {
+            true => gate.check(study),
+            false => gate.check_trials(study),
+        };
+        let own = || if self.gate_median { Ok(()) } else { check_answers(study) };
+        self.gates.iter().try_for_each(check).and_then(|()| own()).map_err(Failure::request)
+    }
+
+    /// Has the cells of a new run measured as these gates need it.
+    pub(crate) fn settle(&self, study: &mut Study) {
+        self.gates.iter().for_each(|gate| gate.settle(&mut study.cells));
     }
 
     /// Judges a run by these and by the gates of its study's answers.

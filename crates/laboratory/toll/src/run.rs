@@ -45,11 +45,14 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         return included::run(arguments, &study, file.as_ref(), results, (&machine, &interrupted));
     }
     let own = study.cells.len();
-    let (study, unchecked) = match arguments.cross_check {
+    let (mut study, unchecked) = match arguments.cross_check {
         Some(peer) => file::with_cross_check(&study, peer).map_err(Failure::request)?,
         None => (study, Vec::new()),
     };
     arguments.gates.check(&study)?;
+    if file.is_some() {
+        arguments.gates.settle(&mut study);
+    }
     arguments.exports.check_of(&study, !arguments.gates.is_empty())?;
     if arguments.dry_run {
         crate::print(&in_words(&study, &unchecked, &arguments.out));

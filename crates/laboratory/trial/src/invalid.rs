@@ -5,6 +5,7 @@ use units::thousands;
 use crate::evidence::Evidence;
 use crate::mismatch::Mismatch;
 use crate::nouns::Nouns;
+use crate::operations::Operations;
 use crate::trial_record::TrialRecord;
 use crate::verdict::{Limit, Verdict};
 
@@ -79,7 +80,12 @@ impl TrialRecord {
 
     /// The gravest reason, in a sentence without its full stop; `None` of a valid trial.
     pub fn why_invalid(&self) -> Option<String> {
-        self.invalid().first().map(|why| self.fault_in_words(*why))
+        let invalid = self.invalid();
+        let why = *invalid.first()?;
+        let is_of_errors =
+            matches!(why, WhyInvalid::Wrong | WhyInvalid::Failed | WhyInvalid::Recorded);
+        let first = self.first_error().filter(|_| is_of_errors).map(|words| format!(": {words}"));
+        Some(self.fault_in_words(why) + &first.unwrap_or_default())
     }
 
     /// The same of one of them.
@@ -93,6 +99,13 @@ impl TrialRecord {
             }
             WhyInvalid::Wrong | WhyInvalid::Failed | WhyInvalid::Recorded => self.reason(),
         }
+    }
+
+    /// What was seen of the first error of the most frequent kind.
+    fn first_error(&self) -> Option<&str> {
+        let Operations { errors, first_errors, .. } = &self.operations;
+        let (kind, _) = errors.iter().max_by_key(|(_, count)| **count)?;
+        first_errors.get(kind).map(String::as_str).filter(|words| !words.is_empty())
     }
 
     /// What to do for a better or a higher figure, in a sentence without its full stop.
@@ -145,6 +158,21 @@ mod tests {
         let mut line = TrialRecord { valid: false, ..example() };
         change(&mut line);
         line.why_invalid().unwrap()
+    }
+
+    #[test]
+    fn what_failed_most_is_quoted() {
+        let words = why(|line| {
+            line.verdict = None;
+            line.operations.errors = [("status", 120), ("reset", 3)].map(of).into();
+            let first = [("status", "503 Service Unavailable"), ("reset", "closed")];
+            line.operations.first_errors =
+                first.map(|(kind, words)| (kind.to_owned(), words.to_owned())).into();
+        });
+        assert!(words.ends_with(": 503 Service Unavailable"), "{words}");
+        fn of((kind, count): (&str, u64)) -> (String, u64) {
+            (kind.to_owned(), count)
+        }
     }
 
     #[test]

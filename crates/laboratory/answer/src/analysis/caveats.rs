@@ -184,7 +184,7 @@ fn few_trials(compared: &Compared<'_>) -> Option<String> {
         let family = counted(compared.family as u64, "comparison");
         return compared.has_too_few().then(|| {
             let samples = compared.samples();
-            format!("{n} {samples} cannot decide {family} together: measure at least {enough}.")
+            format!("{n} {samples} do not decide {family} together: measure at least {enough}.")
         });
     }
     let is_of_all = figures.iter().all(|figure| figure.estimate.n == n);

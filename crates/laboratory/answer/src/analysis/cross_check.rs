@@ -17,7 +17,7 @@ use trial::{Limit, WarningKind};
 
 use super::row::AnalysedRow;
 use crate::comparable::ratio;
-use crate::figure::Figure;
+use crate::figure::{Decided, Figure};
 use crate::limits::{in_words, of_trials};
 use crate::wording::{capitalized, times};
 use stats::{Decision, Direction};
@@ -166,7 +166,7 @@ fn judge(
 /// Whether a ratio lies within the tolerance: a check is about one cell, and is read by itself.
 fn agreement(ratio: &Figure) -> Agreement {
     let ends = [1.0 / (1.0 + TOLERANCE), 1.0 + TOLERANCE];
-    match ends.map(|end| Decision::of_pairs(&[(&ratio.samples, end)])[0]) {
+    match ends.map(|end| Decided::alone(ratio.clone(), end).decision) {
         [Decision::Sure(Direction::Below), _] | [_, Decision::Sure(Direction::Above)] => {
             Agreement::Disagrees
         }

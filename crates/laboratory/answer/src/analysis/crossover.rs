@@ -7,6 +7,8 @@ use study::Param;
 use crate::figure::Decided;
 use crate::wording::{capitalized, list};
 
+const BELOW: Decision = Decision::Sure(Direction::Below);
+
 /// Where one compared value is ahead of the baseline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Crossover {
@@ -57,7 +59,10 @@ impl Crossover {
             _ if has_too_few => {
                 format!("too few trials to say where {name} is ahead of {baseline}")
             }
-            [] => format!("{name} is never ahead of {baseline}"),
+            [] if points.iter().all(|(_, _, ratio)| ratio.decision == BELOW) => {
+                format!("{name} is never ahead of {baseline}")
+            }
+            [] => format!("{name} is nowhere shown to be ahead of {baseline}"),
             [one] if from.is_some() => format!("{name} is ahead of {baseline} {}", run(one)),
             [one] => format!("{name} is ahead of {baseline} only {}", run(one)),
             several => format!(

@@ -9,7 +9,7 @@ mod cells;
 mod cpu_split;
 mod cpu_use;
 mod crossovers;
-mod curves;
+pub(super) mod curves;
 mod cycles;
 mod overview;
 mod predictions;
@@ -35,10 +35,10 @@ impl Analysis {
             self.cells.iter().filter(|cell| cell.library.is_none()).cloned().collect();
         let mut findings = self.of_trials(&of_cells, lines);
         let by_rule = grouped(self.answers.iter().map(|answer| (answer.rule, answer)));
-        let answers = by_rule
-            .iter()
-            .filter_map(|(_, of_rule): &(usize, Vec<&Answer>)| answer::answer(self, of_rule));
-        findings.answers = caveats::once(answers.collect())
+        let answers = by_rule.iter().filter_map(|(_, of_rule): &(usize, Vec<&Answer>)| {
+            Some((of_rule[0].case.clone(), answer::answer(self, of_rule)?))
+        });
+        findings.answers = caveats::once(answer::told_apart(answers.collect()))
             .into_iter()
             .chain(cycles::answer(&of_cells, &self.profile_changes))
             .collect();
@@ -86,9 +86,10 @@ impl Analysis {
             evidence: shown.iter().map(|cell| (cell.cell.clone(), title(cell))).collect(),
             measured: vec![measured],
             lacking: lacking.into_iter().collect(),
-            no_figures: (counts.valid == 0 && counts.planned > 0).then_some(
-                "No trial is valid, so there are no figures. The reasons are listed below.",
-            ),
+            no_figures: (counts.valid == 0 && counts.planned > 0).then(|| {
+                let first = self.invalid.first().map(|trial| format!("; the first: {}", trial.why));
+                format!("No trial is valid, so there are no figures{}.", first.unwrap_or_default())
+            }),
             is_empty: counts.done == 0 && !cells.iter().any(is_searched),
             is_whole: self.shortfall().is_none(),
             started_unix_ms: lines.first().map(|trial| trial.line.started_unix_ms),

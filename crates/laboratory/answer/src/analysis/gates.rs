@@ -4,7 +4,7 @@ use study::AnswerRule;
 use study::metric::Kind;
 
 use super::baseline_ratio::BaselineRatio;
-use crate::gate::expression::Gate;
+use crate::gate::Gate;
 use crate::gate::outcome::GateOutcome;
 
 /// One for each gate of each rule, about all rows that the rule compares with a baseline.
@@ -16,12 +16,7 @@ pub(super) fn all(rules: &[AnswerRule], ratios: &[BaselineRatio]) -> Vec<GateOut
         };
         let outcome = |gate| {
             let gate = Gate::of_answer(gate, &format!("{}: {words}", rule.case));
-            let own = ratios.iter().filter(|ratio| ratio.rule == place);
-            let cells = own.map(|of| {
-                let ratio = of.figure.as_ref().map(|ratio| ratio.estimate);
-                gate.alone(of.names(), ratio, of.mark)
-            });
-            gate.outcome(cells.collect())
+            gate.judge_ratios(ratios.iter().filter(|ratio| ratio.rule == place))
         };
         rule.gates.iter().map(outcome).collect::<Vec<_>>()
     };

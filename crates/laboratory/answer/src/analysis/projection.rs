@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use stats::{Decision, Direction, Scaling, ScalingError};
+use study::metric::Kind;
 use study::{Metric, Param, Show};
 
 use trial::Limit;
@@ -74,8 +75,10 @@ struct Step<'a> {
 /// Where the study asks for that, the projections of a rule whose comparisons differ in the number of cores among other keys: of the
 /// values that send most, one for each value of the compared key.
 pub(super) fn projections(compared: &[Compared<'_>]) -> Vec<Projection> {
+    // What a core gives, or an operation takes, is not more of more cores.
     let is_asked = |first: &&Compared<'_>| {
-        !first.rule.project.is_empty() || first.rule.shows(Show::Projection)
+        first.kind() == Kind::Throughput
+            && (!first.rule.project.is_empty() || first.rule.shows(Show::Projection))
     };
     let Some(first) = compared.first().filter(is_asked) else { return Vec::new() };
     let mut found = Vec::new();

@@ -131,6 +131,8 @@ fn descriptors(lines: &[&TrialRecord]) -> Option<PurityPart> {
 }
 
 fn ports(lines: &[&TrialRecord]) -> Option<PurityPart> {
+    // Of trials that are counted, and not timed, nobody looked.
+    lines.iter().find_map(|line| line.evidence())?;
     match sum(lines, |line| line.evidence().map_or(0, |evidence| evidence.ports_lacking)) {
         0 => PurityPart::fine("no port lacking"),
         lacking => PurityPart::off(
@@ -140,7 +142,12 @@ fn ports(lines: &[&TrialRecord]) -> Option<PurityPart> {
     }
 }
 
+/// Over QUIC there is none.
 fn accept_queue(lines: &[&TrialRecord]) -> Option<PurityPart> {
+    let of_tcp: Vec<&TrialRecord> =
+        lines.iter().copied().filter(|line| line.receipt.obtained.quic.is_none()).collect();
+    let lines = &of_tcp[..];
+    lines.first()?;
     let drops = sum(lines, |line| {
         let evidence = line.evidence();
         let drops = evidence.and_then(|it| it.accept_queue_drops.or(it.connects_repeated));

@@ -77,7 +77,16 @@ impl Servers {
         let column = |entry: &Entry<'_>| {
             of_servers.iter().map(|(of, _)| of.entry(entry.value)).collect::<Vec<_>>()
         };
-        let columns: Vec<Vec<Option<&Entry<'_>>>> = first.entries.iter().map(column).collect();
+        // A server may lack some: those of all, in the order in which they come.
+        let entries = of_servers.iter().flat_map(|(of, _)| of.entries.iter().map(move |e| (of, e)));
+        let mut values: Vec<(&Compared<'_>, &Entry<'_>)> = Vec::new();
+        for (of, entry) in entries {
+            if !values.iter().any(|(_, known)| known.value == entry.value) {
+                values.push((of, entry));
+            }
+        }
+        let columns: Vec<Vec<Option<&Entry<'_>>>> =
+            values.iter().map(|(_, entry)| column(entry)).collect();
         // All pairs are decided together, because the best of each column is chosen on the same data.
         let pairs = columns.iter().flat_map(|entries| {
             let rows: Vec<_> = entries.iter().flatten().map(|entry| entry.row).collect();
@@ -89,16 +98,15 @@ impl Servers {
             let best = best(metric, entries.iter().flatten().map(|entry| entry.row));
             for (row, entry) in rows.iter_mut().zip(entries) {
                 row.figures.push(entry.and_then(|entry| {
-                    let ratio = of_pair(&pairs, entry.row, best?);
+                    let ratio = best.and_then(|best| of_pair(&pairs, entry.row, best));
                     Some(ServerFigure { figure: entry.row.figure(metric)?, ratio })
                 }));
             }
         }
-        let values = first.entries.iter();
         Some(Self {
             case: first.rule.case.clone(),
             metric,
-            values: values.map(|entry| first.label(&first.rule.compare, entry.value)).collect(),
+            values: values.iter().map(|(of, entry)| of.name(entry)).collect(),
             common: common.iter().map(|(key, value)| first.label(key, value)).collect(),
             rows,
         })

@@ -18,6 +18,7 @@ mod purity;
 mod ranks;
 pub(crate) mod scene;
 mod selection;
+mod several;
 mod users;
 mod written;
 

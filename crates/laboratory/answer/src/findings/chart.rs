@@ -194,7 +194,7 @@ impl Bars {
             return self.rows.iter().flat_map(ends).chain(whole).collect();
         }
         let bars = || self.rows.iter().flat_map(|row| &row.bars);
-        let of_figure = |Figure { estimate, samples }: &Figure| {
+        let of_figure = |Figure { estimate, samples, .. }: &Figure| {
             let ends = [estimate.median, estimate.interval.low, estimate.interval.high];
             ends.into_iter().chain(samples.iter().copied()).collect::<Vec<_>>()
         };

@@ -1,8 +1,9 @@
 //! What became of a gate, in figures and in a sentence.
 
 use serde::Serialize;
-use stats::{Estimate, LEVEL, Step, rounds_to_decide};
+use stats::{Decision, Direction, Estimate};
 use study::gate::Comparator;
+use study::metric::Better;
 use units::Quantity;
 
 use super::expression::{Counts, Gate, Judged};
@@ -53,23 +54,60 @@ pub struct GatedCell {
     pub mark: Option<Mark>,
 }
 
-/// Whether a figure meets a limit: with its whole interval, which samples enough must have made.
+/// Whether a figure that is read by itself meets a limit: with its whole interval, which samples enough must have made.
 pub fn reached(comparator: Comparator, limit: f64, figure: Option<&Estimate>) -> Reached {
     match figure {
         // Nothing passes because it was not measured.
         None => Reached::NotMet,
         Some(figure) if !figure.has_enough_samples() => Reached::Inconclusive,
-        Some(figure) => by_interval(comparator, limit, figure),
+        Some(figure) => Reached::of(of_interval(comparator, limit, figure)),
     }
 }
 
-fn by_interval(comparator: Comparator, limit: f64, figure: &Estimate) -> Reached {
+/// On which side of the limit a whole interval lies: above where it meets it.
+pub(super) fn of_interval(comparator: Comparator, limit: f64, figure: &Estimate) -> Decision {
     // An end that lies on the limit may still hold.
     match [figure.interval.low, figure.interval.high].map(|end| comparator.holds(end, limit)) {
-        [true, true] => Reached::Met,
-        [false, false] => Reached::NotMet,
-        _ => Reached::Inconclusive,
+        [true, true] => Decision::Sure(Direction::Above),
+        [false, false] => Decision::Sure(Direction::Below),
+        _ => Decision::NoDifference,
     }
+}
+
+impl Reached {
+    fn of(decision: Decision) -> Self {
+        match decision {
+            Decision::Sure(Direction::Above) => Self::Met,
+            Decision::Sure(Direction::Below) => Self::NotMet,
+            Decision::NoDifference | Decision::TooFew => Self::Inconclusive,
+        }
+    }
+}
+
+/// In what a gate has its limit.
+#[derive(Clone, Copy)]
+pub(super) enum Scale {
+    /// In what was measured, or a ratio.
+    AsIs,
+    Regression(Better),
+}
+
+impl Scale {
+    pub(super) fn of(self, value: f64) -> f64 {
+        match self {
+            Self::AsIs => value,
+            Self::Regression(better) => better.regression(value),
+        }
+    }
+}
+
+/// What was decided of a figure, with all others that the gate judges: above where it meets the limit.
+pub(super) struct Judgement {
+    /// In the gate's scale.
+    pub(super) estimate: Estimate,
+    pub(super) decision: Decision,
+    /// So many trials can decide it.
+    pub(super) needed: usize,
 }
 
 impl GateOutcome {
@@ -93,46 +131,31 @@ impl GatedCell {
 }
 
 impl Gate {
-    /// A figure that is judged by itself.
-    pub(crate) fn alone(
-        &self,
-        names: [&str; 3],
-        figure: Option<Estimate>,
-        mark: Option<Mark>,
-    ) -> GatedCell {
-        let step = figure.map(|estimate| Step { estimate, level: LEVEL });
-        self.gated(names, step.map(|step| (step, rounds_to_decide(1) as usize)), mark)
-    }
-
-    /// A figure as a family has decided it, with the trials that could: of this case, cell and label.
+    /// The cell of this case, name and label.
     pub(super) fn gated(
         &self,
         names: [&str; 3],
-        step: Option<(Step, usize)>,
+        judged: Option<Judgement>,
         mark: Option<Mark>,
     ) -> GatedCell {
-        let has_too_few = |step: &Step| self.counts == Counts::Interval && step.has_too_few();
-        let needed_trials = step.filter(|(step, _)| has_too_few(step)).map(|(_, needed)| needed);
-        let result = match step {
+        let result = match (&judged, self.counts) {
             // Nothing passes because it was not measured.
-            None => Reached::NotMet,
-            Some(_) if needed_trials.is_some() => Reached::Inconclusive,
-            Some((step, _)) => self.reached(&step.estimate),
+            (None, _) => Reached::NotMet,
+            (Some(Judgement { decision, .. }), Counts::Interval) => Reached::of(*decision),
+            (Some(Judgement { estimate, .. }), Counts::Median) => {
+                let is_met = self.comparator.holds(estimate.median, self.limit);
+                if is_met { Reached::Met } else { Reached::NotMet }
+            }
         };
-        let figure = step.map(|(step, _)| step.estimate);
+        let has_too_few =
+            |of: &&Judgement| self.counts == Counts::Interval && of.decision == Decision::TooFew;
+        let needed_trials = judged.as_ref().filter(has_too_few).map(|of| of.needed);
+        let figure = judged.map(|of| of.estimate);
         let [case, cell, label] = names.map(str::to_owned);
         GatedCell { cell, case, label, result, figure, why: None, needed_trials, mark }
     }
 
-    pub(super) fn reached(&self, figure: &Estimate) -> Reached {
-        match self.counts {
-            Counts::Median if self.comparator.holds(figure.median, self.limit) => Reached::Met,
-            Counts::Median => Reached::NotMet,
-            Counts::Interval => by_interval(self.comparator, self.limit, figure),
-        }
-    }
-
-    pub(crate) fn outcome(&self, cells: Vec<GatedCell>) -> GateOutcome {
+    pub(super) fn outcome(&self, cells: Vec<GatedCell>) -> GateOutcome {
         let result = cells.iter().map(|cell| cell.result).max().unwrap_or(Reached::NotMet);
         let sentence = self.sentence(result, &cells);
         GateOutcome { gate: self.to_string(), result, sentence, cells }

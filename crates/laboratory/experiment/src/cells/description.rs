@@ -17,7 +17,7 @@ use units::{Nanos, counted, thousands};
 /// Warnings about the cells, whatever the trials will be.
 pub(super) fn notes(study: &Study) -> Vec<String> {
     let mut notes = Vec::new();
-    // Where instructions are counted, each block of a trial is a sample, and no time matters.
+    // Where instructions are counted, no time matters.
     let is_counted = |cell: &Cell| cell.load.counter().is_some();
     let is_shared = |cell: &&Cell| {
         if cell.load.ranks.is_some() || is_counted(cell) {
@@ -35,18 +35,18 @@ pub(super) fn notes(study: &Study) -> Vec<String> {
             study.cells.len()
         ));
     }
-    if !study.cells.iter().all(is_counted) {
-        notes.extend(too_few("trials", study.trials, study.most_comparisons()));
-    }
+    notes.extend(too_few("trials", study.trials, study.most_comparisons()));
     notes
 }
 
-/// That so many trials or rounds cannot decide what an answer compares, where that is so.
+/// That so many trials or rounds cannot decide what an answer compares whatever they show, where that is so.
 pub(crate) fn too_few(what: &str, count: u32, comparisons: usize) -> Option<String> {
     let needed = rounds_to_decide(comparisons);
-    let cannot = match comparisons {
-        0 | 1 => "show no difference at 95%".to_owned(),
-        many => format!("decide none of the {many} comparisons of an answer at 95%"),
+    let cannot = match count < rounds_to_decide(1) {
+        true => "show no difference at 95%".to_owned(),
+        false => format!(
+            "decide the {comparisons} comparisons of an answer at 95% only where they agree"
+        ),
     };
     (count < needed).then(|| format!("{count} {what} {cannot}; write {what} = {needed} or more"))
 }

@@ -271,6 +271,12 @@ fn what_an_answer_shows() {
         shows("rate", "'hitrate'"),
         shows("rate", "['bill']"),
         shows("rate", "'projection'"),
+        full_answer(
+            "bulk",
+            "rate-per-server-cpu",
+            "load.suite",
+            "baseline = 'none'\nshow = 'projection'\nproject = [8]"
+        ),
         shows("rate", "'crossover'"),
         shows("rate", "'hit-rate'"),
         shows("server-cpu-per-operation", "'offload'"),

@@ -286,14 +286,12 @@ impl DrawnBand {
 mod tests {
     use answer::analysis::Figure;
     use proptest::prelude::*;
-    use stats::Estimate;
     use units::Quantity;
 
     use super::*;
 
     fn figure(samples: &[f64]) -> Option<Figure> {
-        let estimate = Estimate::of(samples).ok()?;
-        Some(Figure { estimate, samples: samples.to_vec() })
+        Figure::of(samples.to_vec())
     }
 
     fn bar(place: usize, samples: &[f64]) -> findings::Bar {

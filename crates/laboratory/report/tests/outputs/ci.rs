@@ -10,7 +10,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event as Xml};
 use serde_json::Value;
-use stats::{Decision, Direction, Estimate, RunRatio};
+use stats::{Decision, Direction, RunRatio};
 use study::metric::Better;
 use study::{Metric, Params};
 
@@ -135,10 +135,7 @@ fn seen(markdown: &str) -> (Vec<Vec<String>>, String) {
 fn pair(ratio: f64, verdict: Decision) -> PairedRow {
     let samples: Vec<f64> = (0..7).map(|round| 1e9 + 1e6 * f64::from(round)).collect();
     let later: Vec<f64> = samples.iter().map(|sample| sample * ratio).collect();
-    let figure = |samples: &[f64]| Figure {
-        estimate: Estimate::of(samples).unwrap(),
-        samples: samples.to_vec(),
-    };
+    let figure = |samples: &[f64]| Figure::of(samples.to_vec()).unwrap();
     PairedRow {
         case: "bulk".to_owned(),
         label: SPECIALS.to_owned(),
@@ -238,7 +235,7 @@ fn a_benchmark_has_one_side_and_what_was_measured() {
     let of = |metric, value: f64| {
         let PairedRow { case, params, label, mark_b: mark, .. } = pair(1.0, Decision::NoDifference);
         let samples: Vec<f64> = (0..7).map(|round| value + f64::from(round)).collect();
-        let figure = Figure { estimate: Estimate::of(&samples).unwrap(), samples };
+        let figure = Figure::of(samples).unwrap();
         TrackedFigure { case, params, label, metric, figure, mark }
     };
     let figures =

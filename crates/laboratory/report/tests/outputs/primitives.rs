@@ -10,13 +10,12 @@ use primitives::instructions::Bounded;
 use primitives::row::{NoFigure, Reason};
 use primitives::{Cache, CycleSource, Hardware, RowKey};
 use report::Style;
-use stats::Estimate;
 use study::{Metric, Params};
 
 use crate::fabricated::{Fabricated, HOSTILE, whole};
 
 fn figure(samples: &[f64]) -> Figure {
-    Figure { estimate: Estimate::of(samples).unwrap(), samples: samples.to_vec() }
+    Figure::of(samples.to_vec()).unwrap()
 }
 
 fn row(library: &str, size_bytes: u64, cost: Option<f64>) -> AlgorithmRow {
@@ -68,7 +67,11 @@ fn bar(label: &str, cost: f64) -> AnswerFigure {
     AnswerFigure {
         label: label.to_owned(),
         cell: "ciphers-0001".to_owned(),
-        params: BTreeMap::from([("size".to_owned(), "8KiB".to_owned())]).into(),
+        params: BTreeMap::from(
+            [("size", "8KiB"), ("library", label)]
+                .map(|(key, value)| (key.to_owned(), value.to_owned())),
+        )
+        .into(),
         is_baseline: label == "old",
         figure: Some(figure(&[cost * 0.9, cost, cost * 1.1])),
         ratio: None,

@@ -3,7 +3,7 @@
 use answer::Caveat;
 use answer::analysis::Figure;
 use answer::findings::{Bar, BarRow, Bars, Chart, Headline, Series, ShownAnswer};
-use stats::{Decision, Direction, Estimate};
+use stats::{Decision, Direction};
 use units::Quantity;
 
 use super::outcome::{PlanOutcome, Saving};
@@ -34,7 +34,7 @@ pub(super) fn shown(outcome: &PlanOutcome) -> ShownAnswer {
 fn stack(outcome: &PlanOutcome) -> Chart {
     let series = [Series::PrivateKey, Series::Tls, Series::Rest];
     let bar = |((name, samples), series): ((&str, Vec<f64>), Series)| {
-        let figure = Estimate::of(&samples).ok().map(|estimate| Figure { estimate, samples });
+        let figure = Figure::of(samples);
         Bar { name: name.to_owned(), series, figure, ..Bar::default() }
     };
     let bars_of_parts = outcome.plan.by_part().into_iter().zip(series).map(bar).collect();
@@ -50,8 +50,7 @@ fn tornado(outcome: &PlanOutcome) -> Option<Chart> {
     savings.sort_by(|a, b| b.cores.median.total_cmp(&a.cores.median));
     let medians: Vec<f64> = savings.iter().map(|saving| saving.cores.median).collect();
     let row = |saving: &&Saving| {
-        let figure = Figure { estimate: saving.cores, samples: Vec::new() };
-        let bar = Bar { figure: Some(figure), ..Bar::default() };
+        let bar = Bar { figure: Some(saving.cores.into()), ..Bar::default() };
         BarRow { label: saving.choice.clone(), bars: vec![bar], lacking: None }
     };
     let rows: Vec<BarRow> = savings.iter().map(row).collect();

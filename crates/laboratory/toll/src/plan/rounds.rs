@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use answer::analysis::quieter;
 use capacity::{Costs, Plan, Request, Traffic};
 use journal::TrialLine;
-use stats::{Decision, Estimate};
+use stats::{Decision, Estimate, signs};
 use study::Metric;
 use tls::CertificateKey;
 use trial::{Limit, TrialRecord};
@@ -73,8 +73,8 @@ pub(super) fn outcome(
         Some(cores(costs, traffic) - cores(costs, &more))
     };
     let savings = savings([
-        ("an ECDSA P-256 certificate", measured.iter().filter_map(ecdsa).collect()),
-        ("ten more points of resumption", measured.iter().filter_map(more_resumed).collect()),
+        ("an ECDSA P-256 certificate", measured.iter().map(ecdsa).collect()),
+        ("ten more points of resumption", measured.iter().map(more_resumed).collect()),
     ]);
     if several.is_empty() {
         not_measured.push(
@@ -120,15 +120,18 @@ fn counted(lines: &[TrialLine]) -> Vec<&TrialLine> {
 }
 
 /// By the cores that each choice saves in each round; one that was not measured has none.
-fn savings(choices: impl IntoIterator<Item = (&'static str, Vec<f64>)>) -> Vec<Saving> {
+fn savings(choices: impl IntoIterator<Item = (&'static str, Vec<Option<f64>>)>) -> Vec<Saving> {
+    type Measured = (&'static str, Vec<(u32, std::cmp::Ordering)>, Estimate);
     let measured = choices.into_iter().filter_map(|(choice, rounds)| {
-        let cores = Estimate::of(&rounds).ok()?;
-        Some((choice, rounds, cores))
+        let by_round = (0..).zip(rounds).filter_map(|(round, saved)| Some((round, saved?)));
+        let by_round: Vec<(u32, f64)> = by_round.collect();
+        let cores = by_round.iter().map(|(_, saved)| *saved).collect::<Vec<_>>();
+        Some((choice, signs(&by_round, 0.0), Estimate::of(&cores).ok()?))
     });
-    let measured: Vec<_> = measured.collect();
-    let family: Vec<_> = measured.iter().map(|(_, rounds, _)| (&rounds[..], 0.0)).collect();
-    let decided = measured.iter().zip(Decision::of_pairs(&family));
-    let saving = |((choice, _, cores), decision): (&(&str, Vec<f64>, Estimate), Decision)| Saving {
+    let measured: Vec<Measured> = measured.collect();
+    let family: Vec<_> = measured.iter().map(|(_, sides, _)| &sides[..]).collect();
+    let decided = measured.iter().zip(Decision::of_rounds(&family));
+    let saving = |((choice, _, cores), decision): (&Measured, Decision)| Saving {
         choice: (*choice).to_owned(),
         cores: *cores,
         decision,

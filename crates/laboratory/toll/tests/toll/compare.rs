@@ -477,6 +477,13 @@ fn a_wrong_gate_is_refused_before_anything_starts() {
         let arguments = ["--out", out.to_str().unwrap(), "--gate", gate];
         assert_exit(&toll("run", &arguments, &[&file]), 2);
     }
+    // Nor does one start whose trials decide nothing, and a dry run says so too.
+    let gate = ["--out", out.to_str().unwrap(), "--trials", "5", "--gate", "rate>=1/s"];
+    for arguments in [&gate[..], &[&gate[..], &["--dry-run"]].concat()] {
+        let output = toll("run", arguments, &[&file]);
+        assert_exit(&output, 2);
+        assert!(said(&output).contains("write trials = 6 or more"), "{}", said(&output));
+    }
     assert!(!out.exists());
 }
 

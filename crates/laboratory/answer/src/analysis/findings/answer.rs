@@ -14,12 +14,12 @@ use crate::analysis::{
 };
 use crate::caveat::Caveat;
 use crate::figure::Decided;
-use crate::findings::{self, Chart, Column, Table, TableCell};
+use crate::findings::{Chart, Column, ShownAnswer, Table, TableCell};
 use crate::label::without_what_is_common;
 use crate::wording::{brief, capitalized, factor, interval, list_of, ratio_interval, sign, unique};
 
 /// What the combinations of one answer show together.
-pub(super) fn answer(analysis: &Analysis, answers: &[&Answer]) -> Option<findings::ShownAnswer> {
+pub(super) fn answer(analysis: &Analysis, answers: &[&Answer]) -> Option<ShownAnswer> {
     let first = answers.first()?;
     let of_rule = |of: &&Projection| of.rule == first.rule;
     let tables = [Some(figures(analysis, answers)), derived(answers), bill::table(answers)];
@@ -45,7 +45,7 @@ pub(super) fn answer(analysis: &Analysis, answers: &[&Answer]) -> Option<finding
     };
     let notes = answers.iter().flat_map(|answer| answer.notes.clone());
     let notes = notes.chain(published).chain(is_projected.then(|| PROJECTED.to_owned()));
-    Some(findings::ShownAnswer {
+    Some(ShownAnswer {
         title: title(first),
         headline: first.headline.clone(),
         tables: tables.into_iter().flatten().chain(projections).collect(),
@@ -53,6 +53,18 @@ pub(super) fn answer(analysis: &Analysis, answers: &[&Answer]) -> Option<finding
         notes: unique(notes.chain(loopback).chain(purity)),
         doubts: doubts(answers),
     })
+}
+
+/// Answers whose titles are the same have that of their case besides.
+pub(super) fn told_apart(answers: Vec<(String, ShownAnswer)>) -> Vec<ShownAnswer> {
+    let titles: Vec<String> = answers.iter().map(|(_, answer)| answer.title.clone()).collect();
+    let is_one_of_several =
+        |answer: &ShownAnswer| titles.iter().filter(|title| **title == answer.title).count() > 1;
+    let told_apart = |(case, answer): (String, ShownAnswer)| match is_one_of_several(&answer) {
+        true => ShownAnswer { title: format!("{} ({case})", answer.title), ..answer },
+        false => answer,
+    };
+    answers.into_iter().map(told_apart).collect()
 }
 
 const PROJECTED: &str = "Projected, not measured: the rate of one core at the measured frequency, times the cores. \

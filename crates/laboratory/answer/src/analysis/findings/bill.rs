@@ -130,10 +130,6 @@ fn of_ciphers(ciphers: &Labelled<'_, CipherCost>) -> Table {
     }
 }
 
-fn without_samples(estimate: Estimate) -> Figure {
-    Figure { estimate, samples: Vec::new() }
-}
-
 /// `None` where no cell has its parts.
 pub(super) fn chart(answers: &[&Answer]) -> Option<Bars> {
     let bills = bills(answers);
@@ -144,7 +140,7 @@ pub(super) fn chart(answers: &[&Answer]) -> Option<Bars> {
         let bar = |(series, name, estimate): (Series, &str, Estimate)| Bar {
             name: name.to_owned(),
             series,
-            figure: Some(without_samples(estimate)),
+            figure: Some(Figure::from(estimate)),
             ..Bar::default()
         };
         let bars = [

@@ -1,14 +1,14 @@
 //! The chart of an answer along numbers of users or sizes of messages: a curve for each compared value, and what
 //! Little's law or the instructions allow.
 
-use study::Metric;
+use study::{Metric, Param};
 use units::{Nanos, Quantity, Unit, decimal};
 
 use super::bars::axis;
 use super::published::{band as band_of, beside, in_words};
 use crate::analysis::{Answer, AnswerCurve, AnswerFigure, AnswerPoint, Figure, LittlesLawBounds};
 use crate::findings::{self, Axis, ChartLine, Dot, LineLimit};
-use crate::wording::{capitalized, interval, list};
+use crate::wording::{capitalized, interval, list, unique};
 use load::Operation;
 use study::metric::words_of;
 
@@ -21,13 +21,15 @@ pub(super) fn is_of_lines(answer: &Answer, curve: &AnswerCurve) -> bool {
     curve.is_of_users() || is_of_sizes
 }
 
-pub(super) fn of(answer: &Answer, curve: &AnswerCurve) -> findings::Curve {
+pub(in crate::analysis) fn of(answer: &Answer, curve: &AnswerCurve) -> findings::Curve {
     let metric = answer.metric;
     let figures = answer.bars.iter().filter_map(|bar| bar.figure.as_ref());
     let unit = metric.row().quantity.unit_for(figures.map(Figure::median));
-    let places = 0..curve.points.first().map_or(0, |point| point.bars.len());
-    let lines: Vec<ChartLine> =
-        places.filter_map(|place| line(answer, curve, place, &unit)).collect();
+    // A value may lack a bar at some points.
+    let bars = curve.points.iter().flat_map(|point| &point.bars);
+    let values = unique(bars.filter_map(|bar| bar.params.get(&answer.compare)));
+    let lines: Vec<(&Param, ChartLine)> =
+        values.into_iter().filter_map(|of| Some((of, line(answer, curve, of, &unit)?))).collect();
     let x_axis = match (curve.is_of_users(), answer.operation) {
         (false, _) => "size of a message",
         (true, Operation::Session) => "users",
@@ -35,11 +37,11 @@ pub(super) fn of(answer: &Answer, curve: &AnswerCurve) -> findings::Curve {
     };
     let bound = bound(metric);
     let limit = |bounds: &LittlesLawBounds| {
-        let mut bars = curve.points.first()?.bars.iter();
-        let line = bars.position(|bar| bar.has(&answer.compare, &bounds.value))?;
-        Some(limit(bounds, line, &lines[line].dots, bound?))
+        let line = lines.iter().position(|(value, _)| **value == bounds.value)?;
+        Some(limit(bounds, line, &lines[line].1.dots, bound?))
     };
     let limits: Vec<LineLimit> = curve.bounds.iter().filter_map(limit).collect();
+    let lines: Vec<ChartLine> = lines.into_iter().map(|(_, line)| line).collect();
     let allowed = (!limits.is_empty()).then(|| allowed(answer, curve));
     let is_marked = lines.iter().flat_map(|line| &line.dots).any(|dot| dot.is_doubtful);
     let marked = is_marked.then(|| "Hollow: marked in the table of cells.".to_owned());
@@ -62,9 +64,11 @@ pub(super) fn of(answer: &Answer, curve: &AnswerCurve) -> findings::Curve {
     }
 }
 
-/// The bars at one place of each point.
-fn line(answer: &Answer, curve: &AnswerCurve, place: usize, unit: &Unit) -> Option<ChartLine> {
-    let bars = || curve.points.iter().filter_map(|point| Some((point, point.bars.get(place)?)));
+/// The bars of one compared value.
+fn line(answer: &Answer, curve: &AnswerCurve, value: &Param, unit: &Unit) -> Option<ChartLine> {
+    let bar =
+        |point: &AnswerPoint| point.bars.iter().position(|bar| bar.has(&answer.compare, value));
+    let bars = || curve.points.iter().filter_map(|point| Some((point, &point.bars[bar(point)?])));
     let (_, first) = bars().next()?;
     Some(ChartLine {
         label: first.label.clone(),

@@ -95,6 +95,10 @@ fn a_crossover_is_the_value_from_which_the_whole_interval_is_above_1() {
     let everywhere = told([1.2; 4]);
     assert_eq!(everywhere.1, from("1 KiB objects"));
     assert_eq!(told([0.9; 4]), ("is never ahead of it.".to_owned(), None));
+    // Where nothing is decided, nothing is said of never.
+    for undecided in [[1.0; 4], [0.9, 0.9, 1.0, 0.9]] {
+        assert_eq!(told(undecided), ("is nowhere shown to be ahead of it.".to_owned(), None));
+    }
     // Exactly 1 is not ahead.
     assert_eq!(told([0.9, 1.0, 1.0, 1.1]).1, from("64 KiB objects"));
     assert_eq!(
@@ -190,6 +194,15 @@ fn from_one_core_only_a_straight_line_follows() {
     );
     assert!((gcm.cores.last().unwrap().linear / 288e9 - 1.0).abs() < 1e-9);
     assert_eq!(gcm.cores.last().unwrap().law, None);
+}
+
+#[test]
+fn what_a_core_gives_and_what_an_operation_takes_are_not_projected() {
+    for metric in [Metric::GoodputPerServerCpu, Metric::ServerCpuPerGigabyte] {
+        let mut scene = of_cores(&["1", "2"], |cores| cores);
+        scene.study.answers[0].metric = metric;
+        assert_eq!(projected(&mut scene).projections, []);
+    }
 }
 
 #[test]

@@ -49,6 +49,21 @@ fn handshakes_are_proven_by_receipts_and_evidence() {
 }
 
 #[test]
+fn what_quic_has_not_and_what_counts_do_not_look_at_is_not_said() {
+    let mut scene = pure();
+    for trial in &mut scene.lines {
+        trial.line.receipt.obtained.quic = Some(Default::default());
+    }
+    let quic = scene.first().purity.unwrap();
+    assert!(!quic.contains("accept queue") && quic.contains("no port lacking"), "{quic}");
+    let mut scene = pure();
+    scene.study.answers[0].metric = Metric::InstructionsPerOperation;
+    scene.count_instructions("callgrind 3.19.0");
+    let counted = scene.first().purity.unwrap();
+    assert!(!counted.contains("port lacking"), "{counted}");
+}
+
+#[test]
 fn resumption_that_was_asked_for_is_as_it_should_be() {
     let mut scene = pure();
     for trial in &mut scene.lines {

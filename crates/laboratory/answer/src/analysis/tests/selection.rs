@@ -85,9 +85,13 @@ fn a_true_best_is_found() {
 }
 
 #[test]
-fn seven_rounds_cannot_rank_five_suites() {
-    let mut scene = scene(&[8e9, 7e9, 6e9, 5e9, 4e9], 7, &mut Random::new(1));
-    name_the_best(&mut scene, BestOf::All);
-    let sentence = scene.first().headline.unwrap().sentence;
-    assert!(sentence.starts_with("AES-128-GCM. Too few trials: ChaCha20"), "{sentence}");
+fn seven_rounds_rank_five_suites_where_they_agree() {
+    let sentence = |figures: &[f64]| {
+        let mut scene = scene(figures, 7, &mut Random::new(1));
+        name_the_best(&mut scene, BestOf::All);
+        scene.first().headline.unwrap().sentence
+    };
+    assert_eq!(sentence(&[8e9, 7e9, 6e9, 5e9, 4e9]), "AES-128-GCM.");
+    let alike = sentence(&[8e9, 8e9, 8e9, 8e9, 4e9]);
+    assert!(alike.contains("Too few trials: "), "{alike}");
 }

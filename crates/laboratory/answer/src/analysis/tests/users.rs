@@ -5,7 +5,7 @@ use study::Metric;
 use study::testing::server;
 
 use super::scene::{SPREAD, Scene};
-use crate::findings::{Chart, Curve};
+use crate::findings::{self, Chart, Curve};
 
 const AES: &str = "target.aes";
 const USERS: &str = "load.connections";
@@ -91,6 +91,21 @@ fn the_rate_has_bounds_that_meet_at_the_knee() {
     assert!(note.contains("D is the server's CPU time per page"), "{note}");
     let d = "D = 1ms, Z = 3ms, N* = 4.0 with no AES instructions (D at ";
     assert!(note.contains(d), "{note}");
+}
+
+#[test]
+fn what_lacks_a_bar_at_one_point_takes_no_other_ones_place() {
+    let whole = users(Metric::Rate);
+    let answer = whole.first();
+    let mut curve = answer.curve.clone().unwrap();
+    curve.points[0].bars.remove(0);
+    let findings::Curve { lines, limits, .. } =
+        crate::analysis::findings::curves::of(&answer, &curve);
+    let dots = |line: usize| lines[line].dots.iter().map(|dot| dot.x).collect::<Vec<_>>();
+    let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
+    assert_eq!(labels, ["AES instructions", "no AES instructions"]);
+    assert_eq!((dots(0), dots(1)), (vec![1.0, 10.0, 100.0], vec![10.0, 100.0]));
+    assert_eq!(limits.iter().map(|limit| limit.line).collect::<Vec<_>>(), [1, 0]);
 }
 
 #[test]

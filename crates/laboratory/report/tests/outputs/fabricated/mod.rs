@@ -20,7 +20,6 @@ use journal::{TargetRecord, TrialLine};
 use load::Operation;
 use observe::Machine;
 use report::{Run, Style};
-use stats::Estimate;
 use study::{Cut, Param, Params};
 use trial::{Limit, TrialRecord, Warning, WarningKind};
 
@@ -325,7 +324,7 @@ fn empty(cell: &mut CellSummary) {
 }
 
 pub fn figure(samples: Vec<f64>) -> Option<Figure> {
-    Estimate::of(&samples).ok().map(|estimate| Figure { estimate, samples })
+    Figure::of(samples)
 }
 
 fn cell(spec: &Spec, lines: &[TrialLine]) -> CellSummary {

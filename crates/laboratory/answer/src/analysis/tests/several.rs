@@ -1,0 +1,67 @@
+//! Several servers, several cases, and a run without a figure.
+
+use study::Metric;
+use study::testing::server;
+
+use super::SUITE;
+use super::scene::{CBC, GCM, SPREAD, Scene};
+
+fn two_servers() -> Scene {
+    let mut scene = Scene::suites(&[server("nginx"), server("haproxy")], &[GCM, CBC]).answer(
+        Metric::GoodputPerServerCpu,
+        SUITE,
+        GCM,
+    );
+    (0..4).for_each(|cell| scene.measure(cell, 1e9 * (cell + 1) as f64, &SPREAD));
+    scene
+}
+
+/// The texts of the table of servers, by column.
+fn table(scene: &Scene) -> Vec<Vec<String>> {
+    let table = scene.analysis().findings(&scene.lines).servers.unwrap();
+    let texts = |column: &crate::findings::Column| {
+        column.cells.iter().map(|cell| cell.text.clone()).collect()
+    };
+    table.columns.iter().map(texts).collect()
+}
+
+#[test]
+fn servers_have_their_figures_whatever_their_trials_decide() {
+    let mut scene = two_servers();
+    scene.keep(|_, round| round < 3);
+    let [.., nginx, haproxy] = &table(&scene)[..] else { panic!() };
+    assert_eq!((&nginx[0][..], &haproxy[0][..]), ("1.00 Gb/s", "3.00 Gb/s"));
+}
+
+#[test]
+fn a_value_that_the_first_server_lacks_has_a_row() {
+    let mut scene = two_servers();
+    scene.study.cells.remove(1);
+    let [.., nginx, haproxy] = &table(&scene)[..] else { panic!() };
+    assert_eq!((nginx.len(), haproxy.len()), (2, 2));
+    assert_eq!((&nginx[1][..], &haproxy[1][..]), ("", "4.00 Gb/s"));
+}
+
+#[test]
+fn answers_about_two_cases_have_two_titles() {
+    let mut scene = Scene::handshakes();
+    for cell in scene.study.cells.clone() {
+        let (case, name) = ("again".to_owned(), cell.name.replace("keys", "again"));
+        scene.study.cells.push(study::Cell { case, name, ..cell });
+    }
+    let rule = scene.study.answers[0].clone();
+    scene.study.answers.push(study::AnswerRule { case: "again".to_owned(), ..rule });
+    (2..4).for_each(|cell| scene.measure(cell, 1e3, &SPREAD));
+    let answers = scene.analysis().findings(&scene.lines).answers;
+    let titles: Vec<&str> = answers.iter().map(|of| of.title.as_str()).collect();
+    assert_eq!(titles.len(), 2);
+    assert!(titles[0].ends_with(" (keys)") && titles[1].ends_with(" (again)"), "{titles:?}");
+}
+
+#[test]
+fn a_run_without_a_figure_says_why_wherever_it_is_told() {
+    let mut scene = Scene::handshakes();
+    (0..2).for_each(|cell| (0..7).for_each(|round| scene.fail(cell, round)));
+    let why = scene.analysis().findings(&scene.lines).no_figures.unwrap();
+    assert!(why.ends_with("; the first: nginx died."), "{why}");
+}
