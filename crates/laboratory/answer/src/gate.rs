@@ -10,6 +10,7 @@
 //! however many there are. Trials that could decide nothing, whatever they show, are refused before the run.
 
 pub(crate) mod expression;
+pub(crate) mod family;
 pub(crate) mod outcome;
 #[cfg(test)]
 mod tests;
@@ -17,20 +18,19 @@ mod tests;
 use std::collections::BTreeSet;
 
 use crate::analysis::Analysis;
-use crate::analysis::BaselineRatio;
 use crate::compare::{Comparison, OnlyInOne, PairedRow};
 use crate::figure::Figure;
 use crate::mark::Mark;
 use crate::measured::MeasuredRow;
 use crate::wording::list;
-use stats::{Decision, Estimate, RunRatio, Signs, rounds_to_decide, step_down, trials_to_decide};
+use stats::{RunRatio, rounds_to_decide};
 use study::metric::Better;
 use study::{Cell, Cut, Metric, Study, StudyRow};
 
 pub use expression::Gate;
 use expression::{Counts, Judged};
+use family::{GatedRow, Scale};
 pub use outcome::{GateOutcome, GatedCell, Reached, reached};
-use outcome::{Judgement, Scale, of_interval};
 
 /// A gate that cannot be judged, whatever is measured: the request is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -222,18 +222,9 @@ impl Gate {
         let own = analysis.ratios.iter().filter(|of| self.is_about_values_of(&of.compare));
         let gated = own.map(|of| {
             let scale = self.scale(of.metric, of.metric.better_ratio(), &of.compare)?;
-            Ok(GatedRow::of(of, scale))
+            Ok(GatedRow { names: of.names(), of: of.figure.as_ref(), scale, mark: of.mark })
         });
         Ok(self.outcome(self.together(gated.collect::<Result<_, GateError>>()?, Self::of_rounds)))
-    }
-
-    /// Judges ratios of one answer, of which this is a gate.
-    pub(crate) fn judge_ratios<'a>(
-        &self,
-        ratios: impl Iterator<Item = &'a BaselineRatio>,
-    ) -> GateOutcome {
-        let gated = ratios.map(|of| GatedRow::of(of, Scale::AsIs)).collect();
-        self.outcome(self.together(gated, Self::of_rounds))
     }
 
     /// Judges the later of two runs: its figures, or how they compare with those of the earlier one. Every
@@ -301,55 +292,6 @@ impl Gate {
         Ok(self.outcome(cells).with_other_machine(comparison.other_machine()))
     }
 
-    /// Judges rows as one family, in this way.
-    fn together<T>(
-        &self,
-        rows: Vec<GatedRow<'_, T>>,
-        judge: impl Fn(&Self, &[(&T, Scale)]) -> Vec<Judgement>,
-    ) -> Vec<GatedCell> {
-        let family: Vec<(&T, Scale)> =
-            rows.iter().filter_map(|row| Some((row.of?, row.scale))).collect();
-        let mut judged = judge(self, &family).into_iter();
-        let cell = |GatedRow { names, of, mark, .. }: &GatedRow<'_, T>| {
-            self.gated(*names, of.and_then(|_| judged.next()), *mark)
-        };
-        rows.iter().map(cell).collect()
-    }
-
-    /// Of one run: each by the rounds that meet the limit.
-    fn of_rounds(&self, family: &[(&Figure, Scale)]) -> Vec<Judgement> {
-        let holds = |scale: Scale, sample| self.comparator.holds(scale.of(sample), self.limit);
-        let sides: Vec<_> = family
-            .iter()
-            .map(|(figure, scale)| figure.sides(|sample| holds(*scale, sample)))
-            .collect();
-        let sides: Vec<&Signs> = sides.iter().map(Vec::as_slice).collect();
-        let decided = family.iter().zip(Decision::of_rounds(&sides));
-        let judged = decided.map(|((figure, scale), decision)| {
-            let fewest = rounds_to_decide(1) as usize;
-            let is_fewer = figure.estimate.n < fewest;
-            let needed = if is_fewer { fewest } else { rounds_to_decide(family.len()) as usize };
-            Judgement { estimate: figure.estimate.map(|of| scale.of(of)), decision, needed }
-        });
-        judged.collect()
-    }
-
-    /// Of two runs: each by its interval.
-    fn of_runs(&self, family: &[(&RunRatio, Scale)]) -> Vec<Judgement> {
-        let at = |place: usize, level| {
-            let (ratio, scale) = &family[place];
-            ratio.at(level).map(|of| scale.of(of))
-        };
-        let decide = |figure: &Estimate| of_interval(self.comparator, self.limit, figure);
-        let steps = step_down(family.len(), at, |_, figure| decide(figure).is_sure()).into_iter();
-        let judged = steps.map(|step| {
-            let has_too_few = step.has_too_few();
-            let decision = if has_too_few { Decision::TooFew } else { decide(&step.estimate) };
-            Judgement { estimate: step.estimate, decision, needed: trials_to_decide(family.len()) }
-        });
-        judged.collect()
-    }
-
     /// In what a ratio of this metric is judged, of which this side is the better one.
     fn scale(
         &self,
@@ -392,21 +334,5 @@ impl Gate {
 
     fn is_about(&self, case: &str, cell: &str) -> bool {
         self.scope.as_ref().is_none_or(|scope| scope == case || scope == cell)
-    }
-}
-
-/// A row that is judged with others.
-struct GatedRow<'a, T> {
-    /// Case, cell and label.
-    names: [&'a str; 3],
-    /// `None` where there is none.
-    of: Option<&'a T>,
-    scale: Scale,
-    mark: Option<Mark>,
-}
-
-impl<'a> GatedRow<'a, Figure> {
-    fn of(of: &'a BaselineRatio, scale: Scale) -> Self {
-        Self { names: of.names(), of: of.figure.as_ref(), scale, mark: of.mark }
     }
 }

@@ -4,7 +4,8 @@ use study::AnswerRule;
 use study::metric::Kind;
 
 use super::baseline_ratio::BaselineRatio;
-use crate::gate::Gate;
+use crate::gate::expression::Gate;
+use crate::gate::family::{GatedRow, Scale};
 use crate::gate::outcome::GateOutcome;
 
 /// One for each gate of each rule, about all rows that the rule compares with a baseline.
@@ -16,7 +17,12 @@ pub(super) fn all(rules: &[AnswerRule], ratios: &[BaselineRatio]) -> Vec<GateOut
         };
         let outcome = |gate| {
             let gate = Gate::of_answer(gate, &format!("{}: {words}", rule.case));
-            gate.judge_ratios(ratios.iter().filter(|ratio| ratio.rule == place))
+            let own = ratios.iter().filter(|ratio| ratio.rule == place);
+            let rows = own.map(|of| {
+                let (names, mark) = (of.names(), of.mark);
+                GatedRow { names, of: of.figure.as_ref(), scale: Scale::AsIs, mark }
+            });
+            gate.outcome(gate.together(rows.collect(), Gate::of_rounds))
         };
         rule.gates.iter().map(outcome).collect::<Vec<_>>()
     };

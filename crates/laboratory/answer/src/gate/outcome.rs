@@ -3,7 +3,6 @@
 use serde::Serialize;
 use stats::{Decision, Direction, Estimate};
 use study::gate::Comparator;
-use study::metric::Better;
 use units::Quantity;
 
 use super::expression::{Counts, Gate, Judged};
@@ -84,25 +83,8 @@ impl Reached {
     }
 }
 
-/// In what a gate has its limit.
-#[derive(Clone, Copy)]
-pub(super) enum Scale {
-    /// In what was measured, or a ratio.
-    AsIs,
-    Regression(Better),
-}
-
-impl Scale {
-    pub(super) fn of(self, value: f64) -> f64 {
-        match self {
-            Self::AsIs => value,
-            Self::Regression(better) => better.regression(value),
-        }
-    }
-}
-
 /// What was decided of a figure, with all others that the gate judges: above where it meets the limit.
-pub(super) struct Judgement {
+pub(crate) struct Judgement {
     /// In the gate's scale.
     pub(super) estimate: Estimate,
     pub(super) decision: Decision,
@@ -155,7 +137,7 @@ impl Gate {
         GatedCell { cell, case, label, result, figure, why: None, needed_trials, mark }
     }
 
-    pub(super) fn outcome(&self, cells: Vec<GatedCell>) -> GateOutcome {
+    pub(crate) fn outcome(&self, cells: Vec<GatedCell>) -> GateOutcome {
         let result = cells.iter().map(|cell| cell.result).max().unwrap_or(Reached::NotMet);
         let sentence = self.sentence(result, &cells);
         GateOutcome { gate: self.to_string(), result, sentence, cells }

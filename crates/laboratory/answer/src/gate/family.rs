@@ -1,0 +1,87 @@
+//! How a gate judges: all rows that it is about as one family.
+
+use stats::{Decision, Estimate, RunRatio, Signs, rounds_to_decide, step_down, trials_to_decide};
+use study::metric::Better;
+
+use super::expression::Gate;
+use super::outcome::{GatedCell, Judgement, of_interval};
+use crate::figure::Figure;
+use crate::mark::Mark;
+
+/// A row that is judged with others.
+pub(crate) struct GatedRow<'a, T> {
+    /// Case, cell and label.
+    pub(crate) names: [&'a str; 3],
+    /// `None` where there is none.
+    pub(crate) of: Option<&'a T>,
+    pub(crate) scale: Scale,
+    pub(crate) mark: Option<Mark>,
+}
+
+/// In what a gate has its limit.
+#[derive(Clone, Copy)]
+pub(crate) enum Scale {
+    /// In what was measured, or a ratio.
+    AsIs,
+    Regression(Better),
+}
+
+impl Scale {
+    fn of(self, value: f64) -> f64 {
+        match self {
+            Self::AsIs => value,
+            Self::Regression(better) => better.regression(value),
+        }
+    }
+}
+
+impl Gate {
+    /// Judges rows as one family, in this way.
+    pub(crate) fn together<T>(
+        &self,
+        rows: Vec<GatedRow<'_, T>>,
+        judge: impl Fn(&Self, &[(&T, Scale)]) -> Vec<Judgement>,
+    ) -> Vec<GatedCell> {
+        let family: Vec<(&T, Scale)> =
+            rows.iter().filter_map(|row| Some((row.of?, row.scale))).collect();
+        let mut judged = judge(self, &family).into_iter();
+        let cell = |GatedRow { names, of, mark, .. }: &GatedRow<'_, T>| {
+            self.gated(*names, of.and_then(|_| judged.next()), *mark)
+        };
+        rows.iter().map(cell).collect()
+    }
+
+    /// Of one run: each by the rounds that meet the limit.
+    pub(crate) fn of_rounds(&self, family: &[(&Figure, Scale)]) -> Vec<Judgement> {
+        let holds = |scale: Scale, sample| self.comparator.holds(scale.of(sample), self.limit);
+        let sides: Vec<_> = family
+            .iter()
+            .map(|(figure, scale)| figure.sides(|sample| holds(*scale, sample)))
+            .collect();
+        let sides: Vec<&Signs> = sides.iter().map(Vec::as_slice).collect();
+        let decided = family.iter().zip(Decision::of_rounds(&sides));
+        let judged = decided.map(|((figure, scale), decision)| {
+            let fewest = rounds_to_decide(1) as usize;
+            let is_fewer = figure.estimate.n < fewest;
+            let needed = if is_fewer { fewest } else { rounds_to_decide(family.len()) as usize };
+            Judgement { estimate: figure.estimate.map(|of| scale.of(of)), decision, needed }
+        });
+        judged.collect()
+    }
+
+    /// Of two runs: each by its interval.
+    pub(super) fn of_runs(&self, family: &[(&RunRatio, Scale)]) -> Vec<Judgement> {
+        let at = |place: usize, level| {
+            let (ratio, scale) = &family[place];
+            ratio.at(level).map(|of| scale.of(of))
+        };
+        let decide = |figure: &Estimate| of_interval(self.comparator, self.limit, figure);
+        let steps = step_down(family.len(), at, |_, figure| decide(figure).is_sure()).into_iter();
+        let judged = steps.map(|step| {
+            let has_too_few = step.has_too_few();
+            let decision = if has_too_few { Decision::TooFew } else { decide(&step.estimate) };
+            Judgement { estimate: step.estimate, decision, needed: trials_to_decide(family.len()) }
+        });
+        judged.collect()
+    }
+}
