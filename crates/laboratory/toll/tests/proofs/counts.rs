@@ -103,7 +103,7 @@ fn a_server_that_is_killed_makes_the_count_invalid() {
     let (server, _folder) = in_callgrind(&[]);
     let operation = ["--operation", "handshakes"];
     let mut load = Killed::piped(&mut count(&server, &operation));
-    std::thread::sleep(Duration::from_secs(2));
+    std::thread::sleep(Duration::from_millis(300));
     let pid = rustix::process::Pid::from_raw(server.pid().parse().unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     until("the count has ended", || load.0.try_wait().unwrap().is_some());
