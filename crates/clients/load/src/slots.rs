@@ -285,7 +285,8 @@ impl Slots {
             Err(failure) => {
                 let at = context.now();
                 connection.fail(context, &failure, at);
-                if context.ended.is_empty() && !context.is_winding_up {
+                let is_close = connection.may_end_by(&failure) || context.is_winding_up;
+                if context.ended.is_empty() && !is_close {
                     context.recorder.connection_failed(context.window, at, failure);
                 }
                 self.close(context, key, false);

@@ -238,7 +238,9 @@ impl Connection {
             context.ends(Ended::lost(place, begun, at, failure.clone()), 0);
         }
         match &mut self.phase {
-            Phase::Open(Codec::Http1(http1)) => http1.fail(context, failure, at),
+            Phase::Open(Codec::Http1(http1)) => {
+                http1.fail(context, failure, at, at.saturating_sub(self.progress));
+            }
             Phase::Open(Codec::Http2(http2)) => {
                 http2.has_failed();
                 http2.handler.streams.fail_all(failure, at);

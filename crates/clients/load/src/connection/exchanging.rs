@@ -34,6 +34,7 @@ impl Connection {
         let Phase::Open(Codec::Http1(http1)) = &mut self.phase else { return Ok(Next::Wait) };
         context.unsent.lend(&mut self.unsent);
         let of = (self.slot, self.name);
+        http1.idled = now.saturating_sub(self.progress);
         let mark = http1.ask(context, of, self.received.len(), &mut self.unsent)?;
         self.progress = now;
         self.given += 1;

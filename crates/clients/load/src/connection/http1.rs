@@ -26,6 +26,8 @@ pub(super) struct Http1 {
     pub(super) ending: Option<Ending>,
     /// How many answers came.
     pub(super) answers: u64,
+    /// How long it had been idle when the request under way was sent, in ns.
+    pub(super) idled: u64,
     /// How much of the request's body is not sealed yet.
     pub(super) body_left: usize,
     /// Whether the wait for the response under way ends with its first byte.
@@ -56,6 +58,7 @@ impl Http1 {
             asked,
             ending,
             answers: 0,
+            idled: 0,
             body_left: 0,
             is_first_byte_timed: true,
             counted: Counted::default(),
@@ -159,10 +162,18 @@ impl Http1 {
         }
     }
 
-    /// The connection has failed, and with it the operation under way.
-    pub(super) fn fail(&mut self, context: &mut Context<'_>, failure: &Failure, at: u64) {
-        let is_unanswered =
-            is_close(failure) && self.ending.is_none() && !self.reception.has_begun();
+    /// The connection has failed, and with it the operation under way, after `waited` ns without progress. Where
+    /// 408 comes sooner than the connection had been idle before, it was on its way when the request was sent.
+    pub(super) fn fail(
+        &mut self,
+        context: &mut Context<'_>,
+        failure: &Failure,
+        at: u64,
+        waited: u64,
+    ) {
+        let has_crossed = self.reception.is_timeout() && waited < self.idled;
+        let is_unanswered = self.ending.is_none()
+            && (has_crossed || is_close(failure) && !self.reception.has_begun());
         if self.ending.is_none() {
             self.reception.has_failed();
         }

@@ -25,6 +25,7 @@ use self::http1::Http1;
 use self::http2::Http2;
 use self::http3::Http3;
 use crate::context::{Context, INCOMING};
+use crate::ended::is_close;
 use crate::recorder::Begun;
 use crate::requests_per_connection::Planned;
 use crate::socket::{Moved, Socket};
@@ -144,6 +145,12 @@ impl Connection {
             Phase::Open(Codec::Http3(http3)) => http3.is_idle(),
             _ => false,
         }
+    }
+
+    /// Whether the server ends it by this so as it may end one that it keeps no longer, where no operation fails
+    /// with it.
+    pub(crate) fn may_end_by(&self, failure: &Failure) -> bool {
+        self.answers() > 0 && is_close(failure)
     }
 
     /// Whether another request can be given to it.

@@ -16,7 +16,9 @@ use load::{ArrivalCounts, ErrorKind, Job, Latencies, Operation, Outcome, Plan, W
 use rustix::time::{ClockId, clock_gettime};
 use units::Nanos;
 
-use crate::scripted_server::{Plain, Secure, Server, Session, config, finish, silence};
+use crate::scripted_server::{
+    ALERT, Craft, DATA, Plain, Secure, Server, Session, config, finish, reset, silence,
+};
 use crate::{MILLISECOND, http, https, kinds, lasts, run, summary};
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -333,6 +335,78 @@ fn a_server_that_closes_idle_connections_is_no_failure() {
         assert_eq!((outcome.completed, kinds(&outcome)), (2, vec![]), "{arrival}");
         assert_eq!(server.connections() - before, 2, "{arrival}");
     }
+}
+
+const TIMEOUT: &[u8] =
+    b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
+/// A server that waits for no further request may say so (RFC 9110, section 15.5.9), reset the connection, or end it by
+/// alerts. No operation has failed.
+#[test]
+fn however_an_idle_connection_ends_no_operation_fails() {
+    type End = fn(&mut Craft) -> io::Result<()>;
+    let ends: [(&str, End); 4] = [
+        ("408", |craft| craft.send(DATA, TIMEOUT, 0)),
+        ("reset", |craft| reset(&craft.stream)),
+        ("user_canceled", |craft| {
+            craft.send(ALERT, &[1, 90], 0)?;
+            craft.send(ALERT, &[1, 0], 0)
+        }),
+        ("internal_error", |craft| craft.send(ALERT, &[2, 80], 0)),
+    ];
+    for (name, end) in ends {
+        let config = config();
+        let server = Server::start(move |stream| {
+            let mut tls = Secure::accept(stream, &config)?;
+            tls.request()?;
+            let mut craft = tls.craft()?;
+            craft.send(DATA, OK, 0)?;
+            std::thread::sleep(Duration::from_millis(50));
+            end(&mut craft)
+        });
+        let job = with(https(server.address(), "/"), "uniform 4/s", 1, Stop::Operations(2));
+        let outcome = run(job);
+        assert_eq!((outcome.completed, kinds(&outcome)), (2, vec![]), "{name}");
+        assert_eq!((outcome.arrivals.failed_connections, outcome.sent_again), (0, 0), "{name}");
+    }
+    let server = Server::start(move |stream| {
+        let mut http = Plain(stream);
+        http.request()?;
+        http.send(OK)?;
+        std::thread::sleep(Duration::from_millis(50));
+        http.send(TIMEOUT)?;
+        finish(&mut http.0)
+    });
+    for arrival in ["uniform 4/s", "paced 250ms", "closed, think 250ms"] {
+        let outcome = run(with(http(server.address(), "/"), arrival, 1, Stop::Operations(2)));
+        assert_eq!((outcome.completed, kinds(&outcome)), (2, vec![]), "{arrival}");
+        assert_eq!((outcome.arrivals.failed_connections, outcome.sent_again), (0, 0), "{arrival}");
+    }
+}
+
+/// What comes sooner after a request than the connection had been idle before was on its way: the request is sent
+/// again. Else 408 is the answer to it.
+#[test]
+fn a_request_may_cross_the_408_of_an_idle_connection() {
+    let server = || {
+        Server::start(|stream| {
+            let mut http = Plain(stream);
+            http.request()?;
+            http.send(OK)?;
+            http.request()?;
+            std::thread::sleep(Duration::from_millis(20));
+            http.send(TIMEOUT)?;
+            finish(&mut http.0)
+        })
+    };
+    let crossing = server();
+    let outcome = run(with(http(crossing.address(), "/"), "uniform 4/s", 1, Stop::Operations(2)));
+    assert_eq!((outcome.completed, kinds(&outcome)), (2, vec![]), "{}", summary(&outcome));
+    assert_eq!((outcome.sent_again, crossing.connections()), (1, 2));
+    let answering = server();
+    let outcome = run(http(answering.address(), "/"));
+    assert_eq!((outcome.completed, kinds(&outcome)), (2, vec![(ErrorKind::Status, 1)]));
+    assert_eq!(outcome.sent_again, 0);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-use load::{ErrorKind, Job, KeyExchangeMode, Plan, Receive};
+use load::{ErrorKind, Job, KeyExchangeMode, Operation, Plan, Receive};
 use tls::{OrPlain, Version};
 use units::Nanos;
 
@@ -259,6 +259,27 @@ fn a_key_update_within_a_body() {
         job.plan.tls = Some(OrPlain::Tls(Version::Tls13));
         job.plan.key_exchange = Some(key_exchange);
         assert_completes(job, OBJECT);
+    }
+}
+
+/// Java's SSLSocket says user_canceled before close_notify in TLS 1.3, as other clients ignore it.
+#[test]
+fn user_canceled_before_the_close() {
+    let server = crafted(|craft| {
+        craft.send(DATA, CLOSE.as_bytes(), 0)?;
+        for piece in body().chunks(10_000) {
+            craft.send(DATA, piece, 0)?;
+        }
+        craft.send(ALERT, &[1, 90], 0)?;
+        craft.send(ALERT, &[1, 0], 0)?;
+        craft.stream.shutdown(std::net::Shutdown::Write)
+    });
+    for operation in [Operation::OneRequestPerConnection, Operation::Requests] {
+        for receive in [Receive::Walk, Receive::Decrypt] {
+            let mut job = one_request(&server, OBJECT_PATH, receive);
+            job.plan.operation = operation;
+            assert_completes(job, OBJECT);
+        }
     }
 }
 

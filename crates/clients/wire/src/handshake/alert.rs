@@ -2,6 +2,31 @@
 
 use crate::{ErrorKind, Failure};
 
+const CLOSE_NOTIFY: u8 = 0;
+const USER_CANCELED: u8 = 90;
+
+/// What an alert means (RFC 8446, section 6.1; RFC 5246, section 7.2.1).
+pub(crate) enum Alert {
+    /// The peer sends no more.
+    CloseNotify,
+    /// Nothing: the peer is about to close (user_canceled). OpenSSL, NSS, BoringSSL and s2n ignore it too.
+    UserCanceled,
+    /// The description of any other; whether it is a warning, which TLS 1.2 has.
+    Other(u8, bool),
+}
+
+impl Alert {
+    /// `None` where it is malformed.
+    pub(crate) fn read(content: &[u8]) -> Option<Self> {
+        match *content {
+            [_, CLOSE_NOTIFY] => Some(Self::CloseNotify),
+            [_, USER_CANCELED] => Some(Self::UserCanceled),
+            [level, description] => Some(Self::Other(description, level == 1)),
+            _ => None,
+        }
+    }
+}
+
 /// The peer ended the connection by this alert (RFC 8446, section 6).
 pub fn alert(description: u8) -> Failure {
     let name = match description {

@@ -35,6 +35,7 @@ mod verifier;
 
 use ::tls::Version;
 
+pub(crate) use alert::Alert;
 pub use alert::alert;
 pub use client_certificate::ClientCertificate;
 pub use distrust::Distrust;

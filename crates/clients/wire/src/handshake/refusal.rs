@@ -1,6 +1,7 @@
 //! Why a handshake fails: what is recorded, and the alert that is sent.
 
-use super::alert::alert;
+use super::alert::{Alert, alert};
+use super::driver::Content;
 use crate::quote::with_text;
 use crate::record::RecordError;
 use crate::{ErrorKind, Failure};
@@ -17,14 +18,18 @@ impl Refusal {
         Self { failure: Failure::new(kind, seen), alert: Some(alert) }
     }
 
-    /// The server ended the handshake with this alert.
-    pub(super) fn from_alert(content: &[u8]) -> Self {
-        let failure = match *content {
-            [_, 0] => Failure::new(ErrorKind::EarlyClose, "close_notify within the handshake"),
-            [_, description] => alert(description),
-            _ => return Self::malformed("alert"),
+    /// The server ended the handshake with this alert, unless it means nothing: user_canceled, after which the
+    /// close follows, and, where it is ignored, a warning.
+    pub(super) fn from_alert<'r>(content: &[u8], is_warning_ignored: bool) -> Content<'r> {
+        let failure = match Alert::read(content).ok_or_else(|| Self::malformed("alert"))? {
+            Alert::UserCanceled => return Ok(None),
+            Alert::Other(_, true) if is_warning_ignored => return Ok(None),
+            Alert::Other(description, _) => alert(description),
+            Alert::CloseNotify => {
+                Failure::new(ErrorKind::EarlyClose, "close_notify within the handshake")
+            }
         };
-        Self { failure, alert: None }
+        Err(Self { failure, alert: None })
     }
 
     /// The server refuses a client of TLS 1.2 without a certificate by an alert that may say no more than

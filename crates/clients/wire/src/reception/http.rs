@@ -2,6 +2,7 @@
 
 use std::mem::MaybeUninit;
 
+use super::Given;
 use crate::quote::{first_line, quoted, with_text};
 use crate::{ErrorKind, Failure};
 
@@ -19,6 +20,9 @@ pub const TLS_RECORD: &str = "a TLS record instead of an HTTP response";
 
 /// What an answer to a call of gRPC says in place of 200.
 pub const GRPC_STATUS: &str = "grpc-status";
+
+/// What a server says that closes a connection because no request came (RFC 9110, section 15.5.9).
+pub(super) const REQUEST_TIMEOUT: u16 = 408;
 
 /// What an HTTP/2 server sends first.
 pub const HTTP2_FRAME: &str = "an HTTP/2 frame instead of an HTTP/1.1 response";
@@ -115,13 +119,22 @@ fn not_http(bytes: &[u8], error: httparse::Error) -> Failure {
     })
 }
 
-/// Bytes came before any request that they could answer: what a server of another protocol says first.
-pub(super) fn unrequested(bytes: &[u8]) -> Failure {
-    other_protocol(bytes).unwrap_or_else(|| {
+/// Bytes came before any request that they could answer: what a server of another protocol says first. One that
+/// waits for no further request may say so before it closes.
+pub(super) fn unrequested(bytes: &[u8]) -> Result<Given, Failure> {
+    if is_timeout(bytes) {
+        return Ok(Given::Closed);
+    }
+    Err(other_protocol(bytes).unwrap_or_else(|| {
         let mut failure = Failure::unrequested();
         failure.seen = with_text(&failure.seen, bytes);
         failure
-    })
+    }))
+}
+
+/// Whether this is a response with [`REQUEST_TIMEOUT`].
+pub(super) fn is_timeout(bytes: &[u8]) -> bool {
+    matches!(bytes, [b'H', b'T', b'T', b'P', b'/', b'1', b'.', _, b' ', b'4', b'0', b'8', ..])
 }
 
 /// A protocol that is known by its first bytes: a record of TLS, or a frame with which HTTP/2 begins or ends a

@@ -65,7 +65,8 @@ pub enum Given {
     /// The response is complete and not what was asked for: see [`Reception::refusal`]. The connection can
     /// carry another request.
     Refused,
-    /// The peer announced its close (close_notify) at a point where it may.
+    /// The peer announced its close at a point where it may: by close_notify, or as servers do that keep a
+    /// connection no longer (an alert, 408).
     Closed,
 }
 
@@ -76,6 +77,8 @@ pub struct Reception {
     answers: Answers,
     /// The response under way; `None` while none is expected.
     response: Option<Response>,
+    /// Whether one has come whole.
+    has_answered: bool,
     /// What has come of it.
     walk: Walk,
     /// Whether a record with the expected content counts without a check of its MAC.
@@ -144,6 +147,7 @@ impl Reception {
             learned,
             answers: Answers::USUAL,
             response: None,
+            has_answered: false,
             walk: Walk::default(),
             skips_mac_if_expected: false,
             proof: Proof::NotAsked,
@@ -312,6 +316,11 @@ impl Reception {
         self.proof == Proof::Given || self.response.as_ref().is_some_and(Response::is_kept)
     }
 
+    /// Whether the response under way is 408, after which its server closes.
+    pub fn is_timeout(&self) -> bool {
+        self.response.as_ref().is_some_and(Response::is_timeout)
+    }
+
     /// What is needed next.
     #[inline]
     pub fn want(&self) -> Want {
@@ -434,7 +443,7 @@ impl Reception {
                 let plaintext = &body[opened.plaintext];
                 let given = match opened.content_type {
                     content_type::APPLICATION_DATA if is_early && !plaintext.is_empty() => {
-                        return Err(http::unrequested(plaintext));
+                        http::unrequested(plaintext)?
                     }
                     content_type::APPLICATION_DATA => {
                         self.messages.data(plaintext)?;
@@ -445,9 +454,10 @@ impl Reception {
                         Given::More
                     }
                     content_type::ALERT => {
-                        alert(plaintext)?;
-                        self.is_closed = true;
-                        Given::Closed
+                        let has_answered = self.has_answered && self.response.is_none();
+                        let given = alert(plaintext, has_answered)?;
+                        self.is_closed = given == Given::Closed;
+                        given
                     }
                     other => return Err(lost(&format!("a record of type {other}"))),
                 };
@@ -584,7 +594,7 @@ impl Reception {
         let Some(response) = &mut self.response else {
             // The header of the current record has been counted already.
             let is_over = self.over_from.is_some_and(|from| self.walk.wire >= from + HEADER as u64);
-            return if is_over { Ok(Given::More) } else { Err(http::unrequested(content)) };
+            return if is_over { Ok(Given::More) } else { http::unrequested(content) };
         };
         let is_counted = self.walk.dropped > 0 && matches!(self.framing, Framing::Tls { .. });
         let is_first = !response.has_begun();
@@ -621,6 +631,7 @@ impl Reception {
         let Some(mut completed) = self.response.as_ref().and_then(Response::completed) else {
             return Ok(Given::More);
         };
+        self.has_answered = true;
         (self.refusal, self.kept) = self.response.take().map_or((None, None), Response::into_parts);
         if let Some(refusal) = self.refusal.take_if(|_| completed.closes) {
             return Err(refusal);

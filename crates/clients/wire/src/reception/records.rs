@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::Given;
 use super::lost::{alert, lost, unopened};
 use super::messages::Messages;
 use crate::Failure;
@@ -21,7 +22,7 @@ pub enum Content {
     Data(Range<usize>),
     /// A message for the TLS layer.
     Message,
-    /// The peer announced its close (close_notify).
+    /// The peer announced its close (close_notify), or ended a connection that it keeps no longer.
     Closed,
 }
 
@@ -32,11 +33,16 @@ impl Records {
     }
 
     /// Opens the record at the beginning of these bytes in place. Returns its length, and what it held;
-    /// `None` where it has not come whole.
+    /// `None` where it has not come whole. `has_answered`: whether the peer has answered all that it was asked.
     ///
     /// # Errors
-    /// A record that is none, or is not authentic in its place; an alert.
-    pub fn open(&mut self, bytes: &mut [u8]) -> Result<Option<(usize, Content)>, Failure> {
+    /// A record that is none, or is not authentic in its place; an alert other than close_notify and
+    /// user_canceled before the peer has answered.
+    pub fn open(
+        &mut self,
+        bytes: &mut [u8],
+        has_answered: bool,
+    ) -> Result<Option<(usize, Content)>, Failure> {
         let Some(header) = bytes.first_chunk::<HEADER>() else { return Ok(None) };
         let header =
             Header::parse(*header).ok_or_else(|| lost("bytes that are not a record header"))?;
@@ -53,10 +59,10 @@ impl Records {
                 self.messages.take(plaintext, &mut self.opener)?;
                 Content::Message
             }
-            content_type::ALERT => {
-                alert(plaintext)?;
-                Content::Closed
-            }
+            content_type::ALERT => match alert(plaintext, has_answered)? {
+                Given::Closed => Content::Closed,
+                _ => Content::Message,
+            },
             other => return Err(lost(&format!("a record of type {other}"))),
         };
         Ok(Some((length, content)))

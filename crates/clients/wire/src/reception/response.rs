@@ -2,7 +2,10 @@ use crate::{ErrorKind, Failure};
 
 use super::answers::Answers;
 use super::chunks::Chunks;
-use super::http::{BodyEnd, PartialHead, body_end, grpc_failure, is_bodyless, read_head, too_long};
+use super::http::{
+    BodyEnd, PartialHead, REQUEST_TIMEOUT, body_end, grpc_failure, is_bodyless, is_timeout,
+    read_head, too_long,
+};
 use super::kept::{self, KeptResponse};
 use super::last_head::{Head, LastHead};
 use super::refused::Refused;
@@ -108,6 +111,11 @@ impl Response {
     #[inline]
     pub(super) fn is_refusal(&self) -> bool {
         self.refused.is_some()
+    }
+
+    /// Whether its server says that it waited too long for a request.
+    pub(super) fn is_timeout(&self) -> bool {
+        self.status == REQUEST_TIMEOUT
     }
 
     /// Whether it is kept, so that each of its bytes was opened.
@@ -293,6 +301,7 @@ impl Response {
         if let Some(mut refused) = refused {
             if end == BodyEnd::Close {
                 refused.take(&bytes[length..]);
+                self.status = status;
                 return Err(refused.failure());
             }
             (self.refused, self.expectation) = (Some(Box::new(refused)), Expectation::Anything);
@@ -386,7 +395,9 @@ impl Response {
     #[inline]
     fn finish_before(&mut self, rest: &[u8]) -> Result<(), Failure> {
         self.finish()?;
-        if rest.is_empty() { Ok(()) } else { Err(too_long()) }
+        // The client has read so late that its server waits for no further request.
+        self.closes |= is_timeout(rest);
+        if rest.is_empty() || is_timeout(rest) { Ok(()) } else { Err(too_long()) }
     }
 
     #[inline]

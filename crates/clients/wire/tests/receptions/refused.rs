@@ -152,6 +152,10 @@ fn data_where_no_response_is_expected() {
         let bytes = layer.peer().data(b"HTTP/1.1 200 OK\r\n\r\n");
         let failure = Line::new(&bytes, AT_ONCE).run(&mut reception).unwrap_err();
         assert_eq!(failure.kind, ErrorKind::LongBody, "{layer:?}");
+        // But for that it waited too long for a request (RFC 9110, section 15.5.9).
+        let bytes = layer.peer().data(b"HTTP/1.0 408 Request Time-out\r\n\r\n");
+        let end = Line::new(&bytes, AT_ONCE).run(&mut layer.reception());
+        assert_eq!(end, Ok(End::Closed), "{layer:?}");
     });
 }
 
@@ -247,6 +251,37 @@ fn alerts() {
             let kind = if is_hidden { ErrorKind::ShortBody } else { ErrorKind::Alert };
             assert_eq!(end.unwrap_err().kind, kind, "{layer:?} {whole} {before}");
         }
+    });
+}
+
+/// A server may end a connection that it keeps no longer by any alert, and says user_canceled whenever it likes, as
+/// Java does before close_notify (RFC 8446, section 6.1).
+#[test]
+fn alerts_that_are_no_failures() {
+    each_protected(|layer, whole| {
+        let mut peer = layer.peer();
+        let canceled = &[1, 90];
+        let mut bytes = peer.record(content_type::ALERT, canceled);
+        bytes.extend(peer.data(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"));
+        bytes.extend(peer.record(content_type::ALERT, canceled));
+        bytes.extend(peer.data(b"ok"));
+        bytes.extend(peer.record(content_type::ALERT, canceled));
+        let answered = bytes.len();
+        bytes.extend(peer.record(content_type::ALERT, &[2, 80]));
+        for (bytes, end) in [(&bytes[..answered], End::Starved), (&bytes, End::Closed)] {
+            let mut reception = layer.reception();
+            reception.expect(Expectation::Anything, whole);
+            let mut line = Line::new(bytes, AT_ONCE);
+            assert!(matches!(line.run(&mut reception), Ok(End::Complete(_))), "{layer:?}");
+            assert_eq!(line.run(&mut reception), Ok(end), "{layer:?} {whole}");
+        }
+        // What was asked for since is not answered.
+        let mut reception = layer.reception();
+        reception.expect(Expectation::Anything, whole);
+        let mut line = Line::new(&bytes, AT_ONCE);
+        assert!(matches!(line.run(&mut reception), Ok(End::Complete(_))), "{layer:?}");
+        reception.expect(Expectation::Anything, whole);
+        assert_eq!(line.run(&mut reception).unwrap_err().kind, ErrorKind::Alert, "{layer:?}");
     });
 }
 
@@ -376,7 +411,7 @@ fn an_answer_between_the_parts_of_a_handshake_message() {
             let mut records = Records::new(layer.opener(), None);
             let (mut bytes, mut used) = (bytes, 0);
             let failure = loop {
-                match records.open(&mut bytes[used..]) {
+                match records.open(&mut bytes[used..], false) {
                     Ok(Some((length, _))) => used += length,
                     Ok(None) => break None,
                     Err(failure) => break Some(failure.kind),

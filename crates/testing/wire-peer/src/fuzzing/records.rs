@@ -67,7 +67,7 @@ fn one_by_one(layer: Layer, follows_updates: bool, wire: &[u8]) {
     let kept = layer.post_handshake().filter(|_| follows_updates);
     let (mut records, mut bytes) = (Records::new(layer.opener(), kept), wire.to_vec());
     let mut used = 0;
-    while let Ok(Some((length, content))) = records.open(&mut bytes[used..]) {
+    while let Ok(Some((length, content))) = records.open(&mut bytes[used..], false) {
         assert!(length >= HEADER);
         if let Content::Data(data) = content {
             assert!(data.start >= HEADER && data.end <= length && data.len() <= MOST_PLAINTEXT);

@@ -295,7 +295,10 @@ impl Http2 {
         } else {
             while self.to_drop() == 0
                 && let Some((records, _)) = &mut self.tls
-                && let Some((length, content)) = records.open(&mut bytes[used..])?
+                && let Some((length, content)) = records.open(
+                    &mut bytes[used..],
+                    self.handler.streams.is_idle() && self.handler.streams.counts.answers > 0,
+                )?
             {
                 self.proves();
                 match content {

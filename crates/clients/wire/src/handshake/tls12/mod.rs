@@ -223,8 +223,5 @@ fn over() -> Refusal {
 /// Ignores a warning, such as that the server does not know this name (RFC 6066, section 3), and fails
 /// with any other alert.
 pub(super) fn warning(content: &[u8]) -> Content<'_> {
-    match *content {
-        [1, description] if description != 0 => Ok(None),
-        _ => Err(Refusal::from_alert(content)),
-    }
+    Refusal::from_alert(content, true)
 }

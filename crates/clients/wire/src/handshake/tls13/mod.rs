@@ -141,12 +141,12 @@ impl Protocol for Tls13 {
             (content_type::CHANGE_CIPHER_SPEC, _) if *body == CHANGE_CIPHER_SPEC && !is_inside => {
                 Ok(None)
             }
-            (content_type::ALERT, _) => Err(Refusal::from_alert(body)),
+            (content_type::ALERT, _) => Refusal::from_alert(body, false),
             (content_type::HANDSHAKE, Stage::HelloSent(_)) => Ok(Some(body)),
             (content_type::APPLICATION_DATA, Stage::Protected(protected)) => {
                 match opened(&mut protected.opener, header, body)? {
                     (content_type::HANDSHAKE, content) => Ok(Some(content)),
-                    (content_type::ALERT, content) => Err(Refusal::from_alert(content)),
+                    (content_type::ALERT, content) => Refusal::from_alert(content, false),
                     _ => Err(Refusal::unexpected("data before the handshake's end")),
                 }
             }
