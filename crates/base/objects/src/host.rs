@@ -1,13 +1,14 @@
 //! Names of servers, and where else than at their name's address one may be.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use crate::address::{AddressError, choose};
+use crate::zone;
 
 /// A DNS name in ASCII, as a ClientHello carries it (RFC 6066, section 3): in lower case, international
 /// labels in punycode. It is no address.
@@ -61,15 +62,16 @@ pub fn names(count: NonZeroU32) -> impl Iterator<Item = HostName> {
     (0..count.get()).map(|number| HostName(format!("h{number}.toll.test")))
 }
 
-/// A host and a port to connect to. Written `10.0.0.1:8443`, `[::1]:8443` or `node7:443`.
+/// A host and a port to connect to. Written `10.0.0.1:8443`, `[::1]:8443`, `[fe80::1%eth0]:8443` or `node7:443`.
 #[derive(Debug, Clone, PartialEq, Eq, DeserializeFromStr, SerializeDisplay)]
 pub struct HostPort {
     host: String,
+    zone: Option<String>,
     port: u16,
 }
 
 impl HostPort {
-    /// The name or address, without brackets.
+    /// The name or address, without brackets and zone.
     pub fn host(&self) -> &str {
         &self.host
     }
@@ -79,7 +81,7 @@ impl HostPort {
     /// # Errors
     /// The resolver's error, or an address other than loopback, unless the user operates that host.
     pub fn addresses(&self, i_operate_this_host: bool) -> Result<Vec<SocketAddr>, AddressError> {
-        let addresses: Vec<_> = (self.host.as_str(), self.port).to_socket_addrs()?.collect();
+        let addresses = zone::resolve(&self.host, self.zone.as_deref(), self.port)?;
         choose(&addresses, i_operate_this_host).map(|_| addresses)
     }
 }
@@ -94,7 +96,11 @@ impl FromStr for HostPort {
                 "`{shown}` {why}; write one such as 10.0.0.1:8443, [::1]:8443 or node7:443"
             ))
         };
-        let Some((host, port)) = text.rsplit_once(':') else { return wrong("has no port") };
+        let (address, zone) = match zone::split(text) {
+            Ok(split) => split,
+            Err(why) => return wrong(why),
+        };
+        let Some((host, port)) = address.rsplit_once(':') else { return wrong("has no port") };
         if host.parse::<IpAddr>().is_ok_and(|address| address.is_ipv6()) {
             return wrong("is an address of IPv6 without brackets");
         }
@@ -106,7 +112,7 @@ impl FromStr for HostPort {
         };
         match port.parse() {
             Ok(0) | Err(_) => wrong("has no port from 1 to 65535"),
-            Ok(port) => Ok(Self { host, port }),
+            Ok(port) => Ok(Self { host, zone, port }),
         }
     }
 }
@@ -114,7 +120,10 @@ impl FromStr for HostPort {
 impl fmt::Display for HostPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.host.parse() {
-            Ok(IpAddr::V6(_)) => write!(f, "[{}]:{}", self.host, self.port),
+            Ok(IpAddr::V6(_)) => {
+                let zone = self.zone.iter().map(|zone| format!("%{zone}")).collect::<String>();
+                write!(f, "[{}{zone}]:{}", self.host, self.port)
+            }
             _ => write!(f, "{}:{}", self.host, self.port),
         }
     }
@@ -167,7 +176,8 @@ mod tests {
 
     #[test]
     fn a_host_with_its_port_is_written_as_it_is_parsed() {
-        for text in ["10.0.0.1:8443", "[::1]:8443", "node7:443", "a.example:1"] {
+        for text in ["10.0.0.1:8443", "[::1]:8443", "[fe80::1%lo]:8443", "node7:443", "a.example:1"]
+        {
             assert_eq!(text.parse::<HostPort>().unwrap().to_string(), text);
         }
         let wrong =
@@ -183,6 +193,7 @@ mod tests {
         };
         assert_eq!(at("127.0.0.1:8443", false).as_deref(), Ok("127.0.0.1:8443"));
         assert!(at("192.0.2.1:8443", false).unwrap_err().contains("192.0.2.1"));
+        assert_eq!(at("[fe80::1%lo]:8443", true).as_deref(), Ok("[fe80::1%1]:8443"));
         assert_eq!(at("192.0.2.1:8443", true).as_deref(), Ok("192.0.2.1:8443"));
     }
 

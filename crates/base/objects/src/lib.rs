@@ -10,6 +10,7 @@ mod host;
 mod mix;
 mod shares;
 mod url;
+mod zone;
 
 use std::io::{self, Write};
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 use std::{fmt, io};
 
@@ -6,12 +6,15 @@ use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use crate::HostName;
 use crate::address::{AddressError, choose};
+use crate::zone;
 
 /// What to request: `https://host[:port]/path`, or the same with `http`.
 #[derive(Debug, Clone, PartialEq, Eq, DeserializeFromStr, SerializeDisplay)]
 pub struct Url {
     tls: bool,
     host: String,
+    /// Of an address that means nothing without.
+    zone: Option<String>,
     port: u16,
     path: String,
 }
@@ -19,7 +22,8 @@ pub struct Url {
 impl Url {
     /// The URL of a path at an address, such as one that a target listens on.
     pub fn at(tls: bool, address: SocketAddr, path: &str) -> Self {
-        Self { tls, host: address.ip().to_string(), port: address.port(), path: path.to_owned() }
+        let (host, port) = (address.ip().to_string(), address.port());
+        Self { tls, host, zone: None, port, path: path.to_owned() }
     }
 
     /// The URL of another path at the same server.
@@ -32,7 +36,7 @@ impl Url {
         self.tls
     }
 
-    /// The name or address of the server, without brackets.
+    /// The name or address of the server, without brackets and zone.
     pub fn host(&self) -> &str {
         &self.host
     }
@@ -85,7 +89,7 @@ impl Url {
     }
 
     fn resolve(&self) -> io::Result<Vec<SocketAddr>> {
-        Ok((self.host.as_str(), self.port).to_socket_addrs()?.collect())
+        zone::resolve(&self.host, self.zone.as_deref(), self.port)
     }
 }
 
@@ -101,6 +105,7 @@ impl FromStr for Url {
                 "`{text}` has an IPv6 address without brackets; write it as {bracketed}"
             ));
         }
+        let (text, zone) = &zone::split(text).map_err(wrong)?;
         let url = url::Url::parse(text).map_err(|error| match error {
             url::ParseError::IdnaError if !text.is_ascii() => wrong(
                 "has a host name that is not an international one; give it in punycode (xn--...)",
@@ -134,7 +139,7 @@ impl FromStr for Url {
             None => url.path().to_owned(),
             Some(query) => format!("{}?{query}", url.path()),
         };
-        Ok(Self { tls, host, port, path })
+        Ok(Self { tls, host, zone: zone.clone(), port, path })
     }
 }
 
@@ -157,7 +162,13 @@ fn with_brackets(text: &str) -> Option<String> {
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.tls { "https" } else { "http" };
-        write!(f, "{scheme}://{}{}", self.authority(), self.path)
+        let authority = self.authority();
+        match (&self.zone, authority.split_once(']')) {
+            (Some(zone), Some((address, port))) => {
+                write!(f, "{scheme}://{address}%25{zone}]{port}{}", self.path)
+            }
+            _ => write!(f, "{scheme}://{authority}{}", self.path),
+        }
     }
 }
 
@@ -213,6 +224,28 @@ mod tests {
             assert_eq!(chosen(&both, true).as_deref(), Ok(both[0]));
         }
         assert!(chosen(&[], true).unwrap_err().starts_with("the name has no address"));
+    }
+
+    #[test]
+    fn a_zone_belongs_to_the_address_alone() {
+        for text in ["https://[fe80::1%25lo]:8443/x", "https://[fe80::1%lo]:8443/x"] {
+            let url: Url = text.parse().unwrap();
+            assert_eq!((url.host(), url.authority().as_str()), ("fe80::1", "[fe80::1]:8443"));
+            assert_eq!(url.to_string(), "https://[fe80::1%25lo]:8443/x");
+            assert_eq!(url.to_string().parse(), Ok(url.clone()));
+            let SocketAddr::V6(address) = url.address(true).unwrap() else { panic!() };
+            // Loopback is the first interface of a namespace.
+            assert_eq!((address.scope_id(), address.port()), (1, 8443));
+            assert!(url.address(false).is_err());
+        }
+        let in_path: Url = "https://h//[a%25b]".parse().unwrap();
+        assert_eq!(in_path.path(), "//[a%25b]");
+        let nowhere: Url = "https://[fe80::1%25none0]/".parse().unwrap();
+        let why = nowhere.address(true).unwrap_err().to_string();
+        assert!(why.contains("no interface `none0`"), "{why}");
+        for wrong in ["[fe80::1%]", "[fe80::1%25a/b]", "[fe80::1%a-name-too-long0]"] {
+            assert!(format!("https://{wrong}/").parse::<Url>().is_err(), "{wrong}");
+        }
     }
 
     #[test]
