@@ -115,6 +115,9 @@ fn check(name: &[u8], value: &[u8]) -> Result<(), Wrong> {
     if value.iter().any(|byte| matches!(byte, b'\0' | b'\r' | b'\n')) {
         return Err("a field with a line break or a zero byte in its value");
     }
+    if value.first().is_some_and(is_white) || value.last().is_some_and(is_white) {
+        return Err("a field with white space at an end of its value");
+    }
     match name {
         b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade" => {
             Err("a field about the connection, which only HTTP/1.1 has")
@@ -126,6 +129,11 @@ fn check(name: &[u8], value: &[u8]) -> Result<(), Wrong> {
 /// Whether a byte may be in a name (RFC 9113, section 8.2.1).
 fn is_of_name(byte: &u8) -> bool {
     byte.is_ascii_graphic() && !byte.is_ascii_uppercase()
+}
+
+/// Space and tab, which no value begins or ends with (section 8.2.1).
+fn is_white(byte: &u8) -> bool {
+    matches!(byte, b' ' | b'\t')
 }
 
 fn content_length(known: &mut Option<u64>, value: &[u8]) -> Result<(), Wrong> {
@@ -153,7 +161,7 @@ mod tests {
         };
         let ok = (":status", "200");
         assert_eq!(
-            of(&[ok, ("content-length", "7"), ("x", " a\u{e9} ")]),
+            of(&[ok, ("content-length", "7"), ("x", "a \t\u{e9}"), ("y", "")]),
             Ok((Some(200), Some(7)))
         );
         assert_eq!(of(&[("grpc-status", "0")]), Ok((None, None)));
@@ -172,6 +180,9 @@ mod tests {
             &[ok, ("x\u{e9}", "z")],
             &[ok, ("x", "y\r\nz")],
             &[ok, ("x", "\0")],
+            &[ok, ("x", " y")],
+            &[ok, ("x", "y\t")],
+            &[ok, ("x", " ")],
             &[ok, ("connection", "close")],
             &[ok, ("transfer-encoding", "chunked")],
             &[ok, ("content-length", "5"), ("content-length", "5")],

@@ -16,6 +16,11 @@ pub fn decode(mut section: &[u8], fields: &mut Fields) -> Result<(), Breach> {
     if required != 0 {
         return Err(DYNAMIC);
     }
+    // A Base before the beginning of the table (section 4.5.1.2).
+    if section.first().is_some_and(|first| first & SIGN != 0) {
+        let what = "a field section whose Base is negative";
+        return Err(Breach::new(ErrorCode::QpackDecompressionFailed, what));
+    }
     integer::take(section, 7).ok_or(WRONG).map_err(breach)?;
     while let Some(first) = section.first() {
         match *first {
@@ -38,6 +43,9 @@ pub fn decode(mut section: &[u8], fields: &mut Fields) -> Result<(), Breach> {
     }
     Ok(())
 }
+
+/// The sign of the Delta Base.
+const SIGN: u8 = 0x80;
 
 const DYNAMIC: Breach = Breach::new(
     ErrorCode::QpackDecompressionFailed,

@@ -60,6 +60,9 @@ fn sections_that_use_the_dynamic_table_or_do_not_end_are_refused() {
         (&[0, 0, 0x40, 1, b'x'], ErrorCode::QpackDecompressionFailed),
         (&[0, 0, 0x10], ErrorCode::QpackDecompressionFailed),
         (&[0, 0, 0x00, 1, b'x'], ErrorCode::QpackDecompressionFailed),
+        // A Base before the table's beginning.
+        (&[0, 0x80], ErrorCode::QpackDecompressionFailed),
+        (&[0, 0x85, 0x71, 1, b'/'], ErrorCode::QpackDecompressionFailed),
         // Field 99; a number, a name and a value without an end; a value that is no Huffman code.
         (&[0, 0, 0xff, 99 - 63], ErrorCode::QpackDecompressionFailed),
         (&[0, 0, 0xff], ErrorCode::QpackDecompressionFailed),
@@ -73,7 +76,7 @@ fn sections_that_use_the_dynamic_table_or_do_not_end_are_refused() {
     }
     assert_eq!(decoded(&[0, 0]), Ok(Vec::new()));
     // The never-indexed bit, and a Base that has no meaning without the dynamic table.
-    assert_eq!(decoded(&[0, 0x85, 0x71, 1, b'/']), Ok(vec![owned(":path", "/")]));
+    assert_eq!(decoded(&[0, 0x05, 0x71, 1, b'/']), Ok(vec![owned(":path", "/")]));
     assert_eq!(decoded(&[0, 0, 0x31, b'x', 1, b'y']), Ok(vec![owned("x", "y")]));
 }
 

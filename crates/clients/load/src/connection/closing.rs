@@ -3,7 +3,7 @@
 use rustix::event::epoll::EventFlags;
 
 use super::http1::Ending;
-use super::sealing::{LEAST_ROOM, seal_close_notify};
+use super::sealing::{LEAST_ROOM, seal_close_notify, seal_unexpected_message};
 use super::{Codec, Connection, Next, Phase, Readable};
 use crate::context::Context;
 use crate::ended::Ended;
@@ -81,6 +81,19 @@ impl Connection {
             let _ = self.flush_and_end(context);
         }
         Ok(())
+    }
+
+    /// After a handshake of TLS, says that a message came that may not. Whether that arrives does not matter.
+    fn send_unexpected_message(&mut self) {
+        let sealer = match &mut self.phase {
+            Phase::Open(Codec::Http1(http1)) => http1.sealer.as_mut(),
+            Phase::Open(Codec::Http2(http2)) => http2.sealer(),
+            _ => None,
+        };
+        if let Some(sealer) = sealer {
+            seal_unexpected_message(sealer, &mut self.unsent);
+            let _ = self.socket.send(&self.unsent, true);
+        }
     }
 
     /// The server sends no more.
@@ -236,6 +249,9 @@ impl Connection {
     pub(crate) fn fail(&mut self, context: &mut Context<'_>, failure: &Failure, at: u64) {
         for (place, begun) in self.waiting.drain(..) {
             context.ends(Ended::lost(place, begun, at, failure.clone()), 0);
+        }
+        if failure.kind == ErrorKind::Handshake {
+            self.send_unexpected_message();
         }
         match &mut self.phase {
             Phase::Open(Codec::Http1(http1)) => {

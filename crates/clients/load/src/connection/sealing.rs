@@ -31,6 +31,13 @@ pub(super) fn seal_close_notify(sealer: &mut Sealer, out: &mut Vec<u8>) -> Resul
     sealer.seal(content_type::ALERT, &CLOSE_NOTIFY, out).ok_or_else(unsealed)
 }
 
+/// The alert that answers a message after the handshake that may not come there (RFC 8446, section 6.2).
+pub(super) fn seal_unexpected_message(sealer: &mut Sealer, out: &mut Vec<u8>) {
+    const UNEXPECTED_MESSAGE: [u8; 2] = [2, 10];
+    // The connection has failed already.
+    let _ = sealer.seal(content_type::ALERT, &UNEXPECTED_MESSAGE, out);
+}
+
 pub(super) fn unsealed() -> Failure {
     Failure::new(ErrorKind::Handshake, "the request could not be sealed")
 }

@@ -10,8 +10,8 @@ use tls::{OrPlain, Version};
 use units::Nanos;
 
 use crate::scripted_server::{
-    ALERT, Accept, Craft, DATA, HANDSHAKE, Secure, Server, Session, config, config_of, finish, rsa,
-    silence, stacks,
+    ALERT, Accept, Craft, DATA, HANDSHAKE, Secure, Server, Session, config, config_of, finish,
+    read_record, rsa, silence, stacks,
 };
 use crate::{
     MILLISECOND, OBJECT, OBJECT_PATH, assert_completes, assert_fails, https, kinds, lasts, one_in,
@@ -281,6 +281,27 @@ fn user_canceled_before_the_close() {
             assert_completes(job, OBJECT);
         }
     }
+}
+
+/// RFC 8446, section 4.6.2: the client has not offered post_handshake_auth. The server learns that by an alert.
+#[test]
+fn a_certificate_request_after_the_handshake_is_answered_by_an_alert() {
+    let (seen, alerts) = std::sync::mpsc::channel();
+    let config = config();
+    let server = Server::start(move |stream| {
+        let mut https = Secure::accept(stream, &config)?;
+        https.request()?;
+        let mut craft = https.craft()?;
+        craft.send(HANDSHAKE, &[13, 0, 0, 3, 0, 0, 0], 0)?;
+        let answer = read_record(&mut craft.stream)?;
+        seen.send(answer.len()).map_err(io::Error::other)
+    });
+    let mut job = https(server.address(), OBJECT_PATH);
+    job.operations = Some(1);
+    let outcome = run(job);
+    assert_eq!(kinds(&outcome), [(ErrorKind::Handshake, 1)], "{}", summary(&outcome));
+    // Header, level and description, type and tag.
+    assert_eq!(alerts.recv().unwrap(), 5 + 2 + 1 + 16);
 }
 
 #[test]

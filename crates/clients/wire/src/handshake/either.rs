@@ -30,7 +30,7 @@ pub(super) struct EitherClient {
 impl EitherClient {
     /// `tls13` makes the ClientHellos, which offer both versions.
     pub(super) fn new(tls13: Tls13Client, offer: &Offer, server: ServerCertificates) -> Self {
-        let tls12 = AfterHello::new(offer, server, tls13.offered());
+        let tls12 = AfterHello::new(offer, server, tls13.offered(), tls13.schemes());
         Self { tls13, tls12: Arc::new(tls12) }
     }
 }

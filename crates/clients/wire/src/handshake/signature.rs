@@ -102,10 +102,9 @@ impl PublicKey {
         }
     }
 
-    /// Whether this scheme was offered in TLS 1.2 and is one of this kind of key. The hash does not
-    /// decide the curve there.
+    /// Whether this scheme of TLS 1.2 is one of this kind of key. The hash does not decide the curve there.
     pub(super) fn signs_in_tls12(&self, scheme: u16) -> bool {
-        let is_of_kind = match self.kind {
+        match self.kind {
             Kind::Rsa => {
                 matches!(scheme, 0x0201 | 0x0301 | 0x0401 | 0x0501 | 0x0601)
                     || matches!(scheme, 0x0804..=0x0806)
@@ -115,8 +114,7 @@ impl PublicKey {
             Kind::Ed25519 => scheme == 0x0807,
             Kind::Ed448 => scheme == 0x0808,
             Kind::MlDsa(_) | Kind::Other => false,
-        };
-        is_of_kind && TLS12_SCHEMES.contains(&scheme)
+        }
     }
 
     /// The same as [`Self::has_signed_tls13`] in TLS 1.2.

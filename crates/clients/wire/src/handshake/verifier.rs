@@ -8,7 +8,7 @@ use rustls::crypto::{
     CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
 };
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
+use rustls::{CertificateError, DigitallySignedStruct, Error, PeerMisbehaved, SignatureScheme};
 use tls::CertificateKey;
 
 use super::distrust::explained;
@@ -25,6 +25,8 @@ pub(super) struct SamplingVerifier {
     /// `None` where any certificate is accepted.
     trusted: Option<Trusted>,
     provider: Arc<CryptoProvider>,
+    /// The signature schemes that are offered.
+    schemes: Vec<SignatureScheme>,
     signatures: Mutex<Sampler>,
     scheme: AtomicU32,
     is_verified: AtomicBool,
@@ -68,9 +70,17 @@ impl SamplingVerifier {
         provider: Arc<CryptoProvider>,
         signatures: Sampler,
     ) -> Result<Self, OfferError> {
+        let trusted = Trusted::new(trust, &provider)?;
+        let mut schemes = provider.signature_verification_algorithms.supported_schemes();
+        let others = OTHER_SCHEMES.into_iter().map(SignatureScheme::from);
+        schemes.extend(others.filter(|scheme| !schemes.contains(scheme)).collect::<Vec<_>>());
+        // They make each ClientHello longer, so that a client offers those that it knows to be of use.
+        let named = trusted.iter().flat_map(|trusted| &trusted.ml_dsa);
+        schemes.extend(named.map(|of| SignatureScheme::from(of.scheme())));
         Ok(Self {
-            trusted: Trusted::new(trust, &provider)?,
+            trusted,
             provider,
+            schemes,
             signatures: Mutex::new(signatures),
             scheme: AtomicU32::new(0),
             is_verified: AtomicBool::new(false),
@@ -95,7 +105,7 @@ impl SamplingVerifier {
     }
 
     /// Short RSA keys, and schemes that rustls has no library for, are verified as in toll's own
-    /// handshakes.
+    /// handshakes. In TLS 1.2 rustls leaves it to its verifier whether the scheme was offered.
     fn verify(
         &self,
         message: &[u8],
@@ -103,6 +113,9 @@ impl SamplingVerifier {
         dss: &DigitallySignedStruct,
         verify: &Verify,
     ) -> Result<HandshakeSignatureValid, Error> {
+        if !self.schemes.contains(&dss.scheme) {
+            return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
+        }
         if !self.note(dss) {
             return Ok(HandshakeSignatureValid::assertion());
         }
@@ -180,13 +193,7 @@ impl ServerCertVerifier for SamplingVerifier {
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        let mut schemes = self.provider.signature_verification_algorithms.supported_schemes();
-        let others = OTHER_SCHEMES.into_iter().map(SignatureScheme::from);
-        schemes.extend(others.filter(|scheme| !schemes.contains(scheme)).collect::<Vec<_>>());
-        // They make each ClientHello longer, so that a client offers those that it knows to be of use.
-        let named = self.trusted.iter().flat_map(|trusted| &trusted.ml_dsa);
-        schemes.extend(named.map(|of| SignatureScheme::from(of.scheme())));
-        schemes
+        self.schemes.clone()
     }
 }
 

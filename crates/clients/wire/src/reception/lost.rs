@@ -1,7 +1,7 @@
 //! Records that are not what the walk needs them to be.
 
 use super::Given;
-use crate::handshake::Alert;
+use crate::handshake::{Alert, kind};
 use crate::record::RecordError;
 use crate::{ErrorKind, Failure};
 
@@ -11,6 +11,20 @@ pub(super) fn lost(seen: &str) -> Failure {
 
 pub(super) fn unopened(error: RecordError) -> Failure {
     lost(&error.to_string())
+}
+
+/// A message of this type may not come after the handshake: [`ErrorKind::Handshake`], which a client answers with the
+/// alert unexpected_message.
+pub(super) fn unexpected_message(kind: u8) -> Failure {
+    let name = match kind {
+        kind::HELLO_REQUEST => "HelloRequest",
+        kind::CLIENT_HELLO => "ClientHello",
+        kind::SERVER_HELLO => "ServerHello",
+        kind::CERTIFICATE_REQUEST => "CertificateRequest",
+        _ => "a message",
+    };
+    let seen = format!("{name} (type {kind}) after the handshake: unexpected_message");
+    Failure::new(ErrorKind::Handshake, seen)
 }
 
 /// What an alert after the handshake means. Where the server has answered all that it was asked

@@ -1,6 +1,6 @@
 //! Handshake messages after the handshake: tickets and KeyUpdates.
 
-use super::lost::lost;
+use super::lost::{lost, unexpected_message};
 use crate::Failure;
 use crate::handshake::{PostHandshake, Side, kind, message_length};
 use crate::record::{Opener, Sealer, content_type};
@@ -56,8 +56,9 @@ impl Messages {
         !self.partial.is_empty()
     }
 
-    /// Takes the content of a record; a KeyUpdate changes `opener`. A HelloRequest is ignored, as
-    /// RFC 5246 allows.
+    /// Takes the content of a record; a KeyUpdate changes `opener`. A HelloRequest of TLS 1.2 is ignored, as
+    /// RFC 5246 allows. No other message may come: the client has not offered post_handshake_auth (RFC 8446,
+    /// section 4.6).
     pub(super) fn take(&mut self, content: &[u8], opener: &mut Opener) -> Result<(), Failure> {
         let joined = if self.partial.is_empty() {
             None
@@ -71,13 +72,14 @@ impl Messages {
             messages = rest;
             match (message[0], &mut self.to) {
                 (kind::KEY_UPDATE, _) => self.update_key(&message[4..], rest.is_empty(), opener)?,
+                (kind::HELLO_REQUEST, _) if !opener.is_tls13() => {}
                 (kind::NEW_SESSION_TICKET, to) => {
                     self.tickets += 1;
                     if let Some(to) = to {
                         to.take_ticket(&message[4..])?;
                     }
                 }
-                _ => {}
+                (kind, _) => return Err(unexpected_message(kind)),
             }
         }
         if messages.len() > MOST_OF_A_MESSAGE {

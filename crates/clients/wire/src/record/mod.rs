@@ -153,6 +153,11 @@ impl Opener {
         }
     }
 
+    /// Whether the records are those of TLS 1.3.
+    pub(crate) fn is_tls13(&self) -> bool {
+        matches!(self.protection, Protection::Tls13(_))
+    }
+
     /// Counts a record that is dropped unopened.
     #[inline]
     pub fn pass(&mut self) {

@@ -8,7 +8,7 @@ use wire_peer::Tls12Puppet;
 use wire_peer::messages::{Extensions, in_records, kind, message, vector16, vector24};
 
 use super::static_rsa::{offering, suite};
-use super::{client_of, hello_of};
+use super::{client_of, hello_of, to_anyone};
 
 const EXTENDED_MASTER_SECRET: (u16, &[u8]) = (23, &[]);
 const SESSION_TICKET: (u16, &[u8]) = (35, &[]);
@@ -168,6 +168,37 @@ fn bad_key_exchanges_are_refused() {
         let whole = key_exchange(puppet);
         exchange(&whole[4..whole.len() - 1])
     });
+}
+
+/// Where the version is the server's choice, and where the share is fresh, SHA-1 is not offered.
+#[test]
+fn a_scheme_that_was_not_offered_is_refused_in_each_kind_of_handshake() {
+    let fresh = Offer { fixed_key_exchange: false, ..to_anyone() };
+    for (offer, seen) in [
+        (to_anyone(), "a signature scheme that was not offered"),
+        (fresh, "unadvertised sig scheme"),
+    ] {
+        for samples in [true, false] {
+            let client = match samples {
+                true => client_of(&offer),
+                false => wire::handshake::client(&offer, Box::new(|| false)).unwrap(),
+            };
+            let mut handshake = client.start().unwrap();
+            let hello = hello_of(&mut *handshake);
+            let mut puppet = Tls12Puppet::new(&hello, suite("ECDHE-ECDSA-AES128-GCM-SHA256"));
+            puppet.send(&puppet.hello(&[], WITHOUT_TICKET));
+            puppet.send(&Tls12Puppet::certificate(identity()));
+            let own = Tls12Puppet::own_parameters();
+            let signature = puppet.signature(identity(), &own);
+            puppet.send(&Tls12Puppet::key_exchange(&own, 0x0203, &signature));
+            puppet.send(&done());
+            let (mut received, mut alert) = (std::mem::take(&mut puppet.out), Vec::new());
+            let failure = handshake.advance(&mut received, &mut alert).err().unwrap();
+            assert_eq!(failure.kind, ErrorKind::Handshake, "{}", failure.seen);
+            assert!(failure.seen.to_lowercase().contains(seen), "{}", failure.seen);
+            assert!(!alert.is_empty());
+        }
+    }
 }
 
 #[test]

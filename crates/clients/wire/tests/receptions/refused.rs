@@ -254,6 +254,26 @@ fn alerts() {
     });
 }
 
+/// RFC 8446, section 4.6: the client has not offered post_handshake_auth.
+#[test]
+fn messages_that_may_not_come_after_the_handshake() {
+    each_protected(|layer, whole| {
+        let wrong: &[u8] = if layer.is_tls12() { &[2, 13, 20, 99] } else { &[0, 1, 2, 13, 20, 99] };
+        for kind in wrong {
+            let mut peer = layer.peer();
+            let bytes = [
+                peer.data(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"),
+                peer.record(content_type::HANDSHAKE, &[*kind, 0, 0, 1, 9]),
+            ];
+            let failure = receive(layer, whole, Expectation::Anything, &bytes.concat());
+            let failure = failure.unwrap_err();
+            assert_eq!(failure.kind, ErrorKind::Handshake, "{layer:?} {kind}");
+            let named = format!("(type {kind}) after the handshake: unexpected_message");
+            assert!(failure.seen.contains(&named), "{}", failure.seen);
+        }
+    });
+}
+
 /// A server may end a connection that it keeps no longer by any alert, and says user_canceled whenever it likes, as
 /// Java does before close_notify (RFC 8446, section 6.1).
 #[test]

@@ -392,6 +392,11 @@ impl Http2 {
         }
     }
 
+    /// What protects its records, over TLS.
+    pub(super) fn sealer(&mut self) -> Option<&mut Sealer> {
+        self.tls.as_mut().map(|(_, sealer)| sealer)
+    }
+
     /// Tickets that have come.
     pub(super) fn tickets(&self) -> u64 {
         self.tls.as_ref().map_or(0, |(records, _)| records.tickets())

@@ -16,6 +16,8 @@ use crate::handshake::numbers::extension;
 pub(super) struct Common {
     /// The extensions that ClientHellos offer, by type, without session_ticket.
     pub(super) offered: Vec<u16>,
+    /// The signature schemes that they offer.
+    pub(super) schemes: Vec<u16>,
     /// The only application protocol that is offered.
     pub(super) protocol: &'static [u8],
     pub(super) suites: Vec<&'static Suite>,

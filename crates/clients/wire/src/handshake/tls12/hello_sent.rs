@@ -267,7 +267,7 @@ impl Chosen {
     ) -> Result<(ClientKeyExchange, Signed), Refusal> {
         let (group, kx) = (common.groups.iter().find(|(of, _)| of.code_point() == read.group))
             .ok_or_else(|| Refusal::illegal("a group that was not offered"))?;
-        if !server.public.signs_in_tls12(read.scheme) {
+        if !common.schemes.contains(&read.scheme) || !server.public.signs_in_tls12(read.scheme) {
             return Err(Refusal::illegal("a signature scheme that was not offered for such a key"));
         }
         let is_verified = common.server.draws_signature();

@@ -34,6 +34,7 @@ use super::offer_error::OfferError;
 use super::provider::{group, provider, server_name};
 use super::refusal::Refusal;
 use super::resuming_share::ResumingShare;
+use super::signature::TLS12_SCHEMES;
 use super::under_way::{Client, Handshake};
 use super::verifier::SamplingVerifier;
 use crate::Failure;
@@ -56,7 +57,7 @@ impl Tls12Client {
         let name = server_name(offer)?;
         let verifier = SamplingVerifier::new(&offer.trust, Arc::new(provider(offer)), signatures)?;
         let server = ServerCertificates::new(Arc::new(verifier), name.clone());
-        let common = Common::of(offer, server, Vec::new());
+        let common = Common::of(offer, server, Vec::new(), TLS12_SCHEMES.to_vec());
         let points: Vec<u16> = common.groups.iter().map(|(group, _)| group.code_point()).collect();
         let Common { suites, protocol, .. } = &common;
         let hello = Hello::new(&name, suites, &points, offer.encrypt_then_mac, protocol);
@@ -66,8 +67,8 @@ impl Tls12Client {
 }
 
 impl Common {
-    /// What handshakes with this offer have in common, whose ClientHellos have these extensions.
-    fn of(offer: &Offer, server: ServerCertificates, offered: Vec<u16>) -> Self {
+    /// What handshakes with this offer have in common, whose ClientHellos have these extensions and signature schemes.
+    fn of(offer: &Offer, server: ServerCertificates, offered: Vec<u16>, schemes: Vec<u16>) -> Self {
         let provider = provider(offer);
         let suites = match offer.suite {
             Some(suite) => vec![suite],
@@ -79,6 +80,7 @@ impl Common {
         let groups = provider.kx_groups.iter().filter_map(|kx| Some((group(kx.name())?, *kx)));
         Self {
             offered,
+            schemes,
             protocol: offer.protocol,
             suites,
             groups: groups.filter(|(group, _)| !group.is_of_tls13_only()).collect(),
@@ -123,11 +125,16 @@ impl Tls12 {
 pub(super) struct AfterHello(Arc<Common>);
 
 impl AfterHello {
-    /// `offered`: the extensions of the ClientHellos, by type.
-    pub(super) fn new(offer: &Offer, server: ServerCertificates, offered: &[u16]) -> Self {
+    /// `offered`: the extensions of the ClientHellos, by type; `schemes`: their signature schemes.
+    pub(super) fn new(
+        offer: &Offer,
+        server: ServerCertificates,
+        offered: &[u16],
+        schemes: &[u16],
+    ) -> Self {
         // The suites stand for this one.
         let offered = [offered, &[extension::RENEGOTIATION_INFO]].concat();
-        Self(Arc::new(Common::of(offer, server, offered)))
+        Self(Arc::new(Common::of(offer, server, offered, schemes.to_vec())))
     }
 
     /// `None` where the message is none.

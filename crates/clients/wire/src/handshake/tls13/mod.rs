@@ -93,6 +93,11 @@ impl Tls13Client {
         &self.0.hello.offered
     }
 
+    /// The signature schemes that they offer.
+    pub(super) fn schemes(&self) -> &[u16] {
+        &self.0.schemes
+    }
+
     pub(super) fn handshake(&self) -> Tls13 {
         Tls13 { common: self.0.clone(), stage: Stage::Start }
     }
