@@ -38,6 +38,9 @@ pub(crate) fn on_failure(kind: ErrorKind, seen: &str, asks_certificate: bool, jo
              HTTP/1.1"
         }
         ErrorKind::Unreachable => "is the address right, and is there a route to it?",
+        ErrorKind::Kernel if seen.contains("--max-udp-payload") => {
+            "give less, such as 1200, which each path has to carry, or leave it out"
+        }
         ErrorKind::Kernel => {
             "does a firewall or a limit of this machine forbid it (nft list ruleset, dmesg)?"
         }

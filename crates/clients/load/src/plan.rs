@@ -159,7 +159,7 @@ pub struct Plan {
     ///
     /// UDP's header is not in it. The client sends no longer ones, and asks the server not to
     /// (max_udp_payload_size) [default: 1452, what Ethernet carries].
-    // In studies: A longer one that comes is a mismatch.
+    // In studies: A path that carries less is a mismatch.
     #[arg(long, value_name = "BYTES", hide_short_help = true, help_heading = LOAD)]
     pub max_udp_payload: Option<NonZeroU16>,
 

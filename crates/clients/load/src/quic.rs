@@ -15,8 +15,8 @@ use quinn_proto::{
 use wire::handshake::QuicClient;
 use wire::{ErrorKind, Failure};
 
+use crate::Job;
 use crate::requests::Requests;
-use crate::{Job, Plan};
 
 /// What a server may send before it is read: more than any response, so that the client never holds it up.
 const WINDOW: u32 = 1 << 30;
@@ -27,11 +27,16 @@ const RECEIVES: usize = 4;
 /// Streams of a server that carry no responses: it needs three, and may open some of other kinds.
 const UNIDIRECTIONAL_STREAMS: u32 = 16;
 
+/// What each path has to carry (RFC 9000, section 14), in bytes of UDP payload.
+const LEAST_PAYLOAD: u16 = 1_200;
+
 /// See the module.
 pub(crate) struct Quic {
     pub(crate) endpoint: Endpoint,
     /// By the numbers of names.
     clients: Vec<ClientConfig>,
+    /// What connections begin with from now on, once one has found that the path does not carry the first datagrams.
+    shorter: Option<Arc<TransportConfig>>,
     pub(crate) inbox: Inbox,
     /// Where datagrams are put together.
     pub(crate) outbox: Vec<u8>,
@@ -82,7 +87,7 @@ impl Quic {
         let mut endpoint = EndpointConfig::default();
         // Cannot fail: a plan has at least 1200.
         let _ = endpoint.max_udp_payload_size(most);
-        let transport = Arc::new(transport(&job.plan));
+        let transport = Arc::new(transport(most));
         let client = |client: &QuicClient| {
             let mut config = ClientConfig::new(client.config());
             // Each connection is one of a new visitor, whose address a server may want to be proven.
@@ -92,6 +97,7 @@ impl Quic {
         Self {
             endpoint: Endpoint::new(Arc::new(endpoint), None, false, None),
             clients: clients.iter().map(client).collect(),
+            shorter: None,
             inbox: Inbox::new(RECEIVES),
             outbox: Vec::new(),
             heads: HashMap::new(),
@@ -120,9 +126,17 @@ impl Quic {
         now: u64,
     ) -> Result<(ConnectionHandle, Connection), Failure> {
         let now = self.instant(now);
-        let config = self.clients[name].clone();
+        let mut config = self.clients[name].clone();
+        if let Some(shorter) = &self.shorter {
+            config.transport_config(shorter.clone());
+        }
         let begun = self.endpoint.connect(now, config, job.address, job.url.host());
         begun.map_err(|error: ConnectError| Failure::new(ErrorKind::Quic, error.to_string()))
+    }
+
+    /// A connection has found that the path carries only datagrams of the least length: others need not.
+    pub(crate) fn has_shorter_path(&mut self) {
+        self.shorter.get_or_insert_with(|| Arc::new(transport(LEAST_PAYLOAD)));
     }
 
     /// What the request for an object begins with, on a connection with the name of this number.
@@ -150,8 +164,7 @@ impl Quic {
 }
 
 /// The client's transport parameters, and what it does by itself.
-fn transport(plan: &Plan) -> TransportConfig {
-    let most = plan.max_udp_payload();
+fn transport(most: u16) -> TransportConfig {
     let mut transport = TransportConfig::default();
     transport
         // A server opens none for requests (RFC 9114, section 6.1).
@@ -161,7 +174,8 @@ fn transport(plan: &Plan) -> TransportConfig {
         .max_idle_timeout(None)
         .stream_receive_window(WINDOW.into())
         .receive_window(VarInt::MAX)
-        // All datagrams are as long as was asked for: figures are to be those of one size.
+        // All datagrams are as long as was asked for, or as the path carries: figures are to be those of one size.
+        // quinn-proto falls back to its least where only the longer ones are lost (RFC 8899, section 4.3).
         .initial_mtu(most)
         .mtu_discovery_config(None)
         .datagram_receive_buffer_size(None)

@@ -19,6 +19,10 @@ pub struct QuicCounts {
     /// The longest datagram that was sent and that came, in bytes without UDP's header.
     pub longest_sent: u64,
     pub longest_received: u64,
+    /// Datagrams that came and were longer than the client takes (max_udp_payload_size).
+    pub too_long_received: u64,
+    /// The longest datagrams that the path carried from the client, where it did not carry the first ones.
+    pub path_payload: Option<u64>,
     /// Packets that this side sent and took for lost, and their bytes.
     pub packets_lost: u64,
     pub bytes_lost: u64,
@@ -43,6 +47,8 @@ impl QuicCounts {
         self.receives += other.receives;
         self.longest_sent = self.longest_sent.max(other.longest_sent);
         self.longest_received = self.longest_received.max(other.longest_received);
+        self.too_long_received += other.too_long_received;
+        self.path_payload = self.path_payload.into_iter().chain(other.path_payload).min();
         self.packets_lost += other.packets_lost;
         self.bytes_lost += other.bytes_lost;
         self.acks_sent += other.acks_sent;

@@ -330,6 +330,8 @@ impl Trial {
         }
         warnings
             .extend(quic.and_then(|quic| Warning::datagrams_lost(quic, self.is_over_loopback())));
+        warnings.extend(quic.and_then(Warning::datagrams_too_long));
+        warnings.extend(quic.and_then(Warning::short_path));
         warnings.extend(Warning::mixed(&receipt.obtained));
         warnings.extend(Warning::batches_never_pay(&receipt.obtained));
         if self.is_over_loopback() {

@@ -34,6 +34,10 @@ pub struct QuicUse {
     /// The same of what was sent.
     pub longest_sent: u64,
     pub mean_sent: Option<f64>,
+    /// Datagrams that came and were longer than the client takes.
+    pub too_long_received: u64,
+    /// The longest UDP payload that the path carried from the client, in bytes, where it did not carry the first ones.
+    pub path_payload: Option<u64>,
     /// Datagrams that a call of the kernel took; more than 1 shows that the kernel cut them (GSO).
     pub datagrams_per_send: Option<f64>,
     pub sends: u64,
@@ -52,6 +56,9 @@ pub struct QuicUse {
     pub acks_per_datagram_received: Option<f64>,
     pub acks_per_datagram_sent: Option<f64>,
 }
+
+/// The mean datagram is this part of the longest at least where bodies fill most of them.
+const FILLED: f64 = 0.9;
 
 /// Version 1 (RFC 9000); toll's client offers no other.
 pub(crate) const VERSION: u32 = 1;
@@ -75,6 +82,8 @@ impl QuicUse {
             mean_received: received(counts.bytes_received),
             longest_sent: counts.longest_sent,
             mean_sent: sent(counts.bytes_sent),
+            too_long_received: counts.too_long_received,
+            path_payload: counts.path_payload,
             datagrams_per_send: mean(counts.datagrams_sent, counts.sends),
             sends: counts.sends,
             datagrams_per_receive: mean(counts.datagrams_received, counts.receives),
@@ -87,6 +96,16 @@ impl QuicUse {
             acks_per_datagram_received: received(counts.acks_sent),
             acks_per_datagram_sent: sent(counts.acks_received),
         })
+    }
+
+    /// The longest datagrams that the path carried, in bytes of UDP payload: those from the client where it did not
+    /// carry the first ones, else those from the server. `None` where all that came fits into a few, so that they may
+    /// have been shorter than the path carries.
+    pub fn longest_of_path(&self) -> Option<u64> {
+        let is_of_bodies = self.longest_received > 0 && self.response_fields.is_some();
+        let least = FILLED * self.longest_received as f64;
+        let is_filled = is_of_bodies && self.mean_received.is_some_and(|mean| mean > least);
+        self.path_payload.or_else(|| is_filled.then_some(self.longest_received))
     }
 
     /// The part of the datagrams that came which the kernel dropped.
@@ -146,6 +165,11 @@ mod tests {
         let acks = (used.acks_per_datagram_received, used.acks_per_datagram_sent);
         assert_eq!(acks, (Some(0.5), Some(0.5)));
         assert_eq!((used.dropped(), used.refused(), used.lost()), (0.2, 0.75, 0.1));
+        assert_eq!((used.longest_of_path(), counts.path_payload), (None, None));
+        let filled = QuicCounts { longest_received: 1_452, ..counts };
+        assert_eq!(QuicUse::of(&streams, &filled).unwrap().longest_of_path(), Some(1_452));
+        let short = QuicCounts { path_payload: Some(1_200), ..filled };
+        assert_eq!(QuicUse::of(&streams, &short).unwrap().longest_of_path(), Some(1_200));
         // Another program reports connections, and no datagrams.
         assert_eq!(QuicUse::of(&streams, &QuicCounts::default()), None);
     }

@@ -145,6 +145,10 @@ pub enum WarningKind {
     SessionsRefused,
     /// Datagrams were dropped or refused at the client, or lost over loopback.
     DatagramsLost,
+    /// The server sent longer datagrams than the client takes.
+    DatagramsTooLong,
+    /// The path did not carry the client's first datagrams.
+    ShortPath,
     /// The processor that counted lacks instructions of this one.
     OtherCode,
     /// Whether others get a part of the server's connections is not known.
@@ -428,6 +432,37 @@ impl Warning {
                            server measured that at its start"
                 .into(),
             remedy: "compare both with toll bench --library crypto-mb, and start the server again".into(),
+        })
+    }
+
+    /// Of a server that sends longer datagrams than the client takes. They were read all the same.
+    pub(crate) fn datagrams_too_long(quic: &QuicUse) -> Option<Self> {
+        let QuicUse { too_long_received, datagrams_received, longest_received, .. } = *quic;
+        (too_long_received > 0).then(|| Self {
+            kind: WarningKind::DatagramsTooLong,
+            seen: format!(
+                "{} of {} datagrams that came were longer than the client takes, up to {} bytes",
+                thousands(too_long_received),
+                thousands(datagrams_received),
+                thousands(longest_received)
+            ),
+            likely_cause: "the server does not keep to the client's max_udp_payload_size (RFC 9000, section 18.2)"
+                .into(),
+            remedy: "give the server's length as --max-udp-payload where rows are to have one length".into(),
+        })
+    }
+
+    /// Of a path that did not carry the client's first datagrams, so that they were lost.
+    pub(crate) fn short_path(quic: &QuicUse) -> Option<Self> {
+        quic.path_payload.map(|carried| Self {
+            kind: WarningKind::ShortPath,
+            seen: format!(
+                "the path to the server did not carry datagrams of {} bytes; {} bytes are sent since",
+                thousands(quic.longest_sent),
+                thousands(carried)
+            ),
+            likely_cause: "a tunnel on the way, whose packets are shorter than Ethernet's".into(),
+            remedy: "give --max-udp-payload 1200, so that none are lost".into(),
         })
     }
 

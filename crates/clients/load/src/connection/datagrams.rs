@@ -11,12 +11,7 @@ impl Connection {
         if http3.is_blocked() {
             http3.send(&self.socket, context)?;
         }
-        match http3.receive(&self.socket, context) {
-            Err(failure) if failure.kind == ErrorKind::Refused && http3.is_established() => {
-                return Err(Failure::new(ErrorKind::Reset, "nothing listens at the port any more"));
-            }
-            received => received?,
-        }
+        http3.receive(&self.socket, context)?;
         self.follow_datagrams(context)
     }
 

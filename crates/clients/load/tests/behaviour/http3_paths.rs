@@ -212,6 +212,54 @@ fn a_server_at_its_limit_is_answered_again_or_runs_into_the_time_limit() {
     assert!((UNPROVEN - 2 * 1_452..=UNPROVEN).contains(&sent), "{sent}");
 }
 
+/// What a tunnel of 1,400 bytes carries, whose router says nothing about the rest.
+const TUNNEL: usize = 1_400 - 20 - 8;
+
+/// RFC 9000, section 14; RFC 8899, section 4.3.
+#[test]
+fn datagrams_are_shorter_where_the_path_does_not_carry_them() {
+    let server = answering(Settings::default(), |peer, id| peer.answer(id, &honest()));
+    let carried = || {
+        Relay::start(server.address, |ends, sender, datagram| {
+            if datagram.len() <= TUNNEL {
+                ends.pass(sender, datagram);
+            }
+        })
+    };
+    let relay = carried();
+    let outcome = run(through(&relay, over_http3(&server)));
+    assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{}", summary(&outcome));
+    assert_eq!((outcome.quic.longest_received, outcome.quic.path_payload), (1_200, None));
+    // An upload fills the client's datagrams, too.
+    let body = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(body.path(), vec![7; 60_000]).unwrap();
+    let relay = carried();
+    let mut job = through(&relay, over_http3(&server));
+    (job.plan.method, job.plan.body) = (Some(load::Method::Post), Some(body.path().into()));
+    let outcome = run(job);
+    assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{}", summary(&outcome));
+    assert_eq!((outcome.quic.longest_sent, outcome.quic.path_payload), (1_452, Some(1_200)));
+}
+
+#[test]
+fn datagrams_that_are_longer_than_was_asked_for_are_read_and_counted() {
+    let server = answering(Settings::default(), |peer, id| peer.answer(id, &honest()));
+    let mut is_first = true;
+    let relay = Relay::start(server.address, move |ends, sender, datagram| {
+        let mut datagram = datagram.to_owned();
+        if sender == Sender::Server && std::mem::take(&mut is_first) {
+            // After the packets of a handshake zeros mean nothing.
+            datagram.resize(1_280, 0);
+        }
+        ends.pass(sender, &datagram);
+    });
+    let mut job = through(&relay, over_http3(&server));
+    job.plan.max_udp_payload = std::num::NonZeroU16::new(1_200);
+    let outcome = run(job);
+    assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{}", summary(&outcome));
+    assert_eq!((outcome.quic.longest_received, outcome.quic.too_long_received), (1_280, 1));
+}
+
 /// toll measures the address that it was given.
 #[test]
 fn a_preferred_address_is_not_gone_to() {

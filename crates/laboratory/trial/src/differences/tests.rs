@@ -567,18 +567,19 @@ fn http3_without_its_connections_or_streams_is_a_mismatch() {
 }
 
 #[test]
-fn a_datagram_longer_than_was_asked_for_is_a_mismatch() {
-    let with = |came, sent| {
+fn a_datagram_longer_than_was_asked_for_and_a_path_of_less_are_mismatches() {
+    let with = |sent, carried: Option<u64>| {
         let mut outcome = outcome(10_000);
-        (outcome.quic.longest_received, outcome.quic.longest_sent) = (came, sent);
+        outcome.quic.longest_received = 1_500;
+        (outcome.quic.longest_sent, outcome.quic.path_payload) = (sent, carried);
         let mut mismatch = Vec::new();
-        let asked = Asked { max_udp_payload: Some(1_200), ..Asked::default() };
+        let asked = Asked { max_udp_payload: Some(1_300), ..Asked::default() };
         super::compare_datagrams(&outcome, &asked, &mut mismatch);
         mismatch.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
-    assert_eq!(with(1_200, 1_200), [""; 0]);
-    let [came, sent] = [with(1_201, 1_200), with(1_200, 1_201)].map(|found| found.join("; "));
-    support::assert_golden!([("from the server", came), ("from the client", sent)]);
+    assert_eq!(with(1_300, None), [""; 0]);
+    let [sent, path] = [with(1_301, None), with(1_300, Some(1_200))].map(|found| found.join("; "));
+    support::assert_golden!([("from the client", sent), ("the path", path)]);
 }
 
 #[test]

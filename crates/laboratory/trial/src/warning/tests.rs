@@ -148,6 +148,18 @@ fn lost_datagrams_are_reported_with_whose_socket_was_full() {
 }
 
 #[test]
+fn datagrams_that_are_too_long_for_the_client_or_the_path_are_reported() {
+    let fair = QuicUse { datagrams_received: 1_000, longest_sent: 1_452, ..QuicUse::default() };
+    assert_eq!((Warning::datagrams_too_long(&fair), Warning::short_path(&fair)), (None, None));
+    let long = QuicUse { too_long_received: 1, longest_received: 1_280, ..fair };
+    let short = QuicUse { path_payload: Some(1_200), ..fair };
+    support::assert_golden!([
+        ("too long", Warning::datagrams_too_long(&long).unwrap()),
+        ("a short path", Warning::short_path(&short).unwrap())
+    ]);
+}
+
+#[test]
 fn a_mixture_of_what_was_left_open_is_reported() {
     let names = |names: &[(&str, u64)]| {
         names.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()

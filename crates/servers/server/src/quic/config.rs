@@ -15,7 +15,9 @@ use crate::error::ServerError;
 use crate::settings::Settings;
 
 /// The largest datagram that is sent, without the headers of IPv6 and UDP: what Ethernet carries. A client that takes
-/// less says so (`max_udp_payload_size`). Larger ones are not looked for: a figure is to be that of one size.
+/// less says so (`max_udp_payload_size`). Larger ones are not looked for: a figure is to be that of one size. Where a
+/// path carries less, quinn-proto falls back to 1,200 for the connection (RFC 8899, section 4.3); others begin anew, since
+/// chance losses must not change what all of them send.
 const LARGEST_DATAGRAM: u16 = 1_452;
 
 /// What a client may send on a stream before it is read, as over HTTP/2.

@@ -123,6 +123,8 @@ pub struct Client {
     pub largest: usize,
     /// The bytes of all that came.
     pub received: usize,
+    /// The longest datagrams that its path carries.
+    pub carried: usize,
 }
 
 /// A response.
@@ -168,6 +170,7 @@ impl Client {
             quic,
             lost: None,
             stopped: Vec::new(),
+            carried: usize::MAX,
             largest: 0,
             received: 0,
         }
@@ -227,6 +230,9 @@ impl Client {
     fn receive(&mut self) {
         let mut space = [0; 65_536];
         let Ok(count) = self.socket.recv(&mut space) else { return };
+        if count > self.carried {
+            return;
+        }
         self.largest = self.largest.max(count);
         self.received += count;
         let from = self.socket.peer_addr().unwrap();

@@ -32,6 +32,18 @@ fn objects_have_their_bytes_and_datagrams_the_size_that_a_client_takes() {
     }
 }
 
+/// RFC 8899, section 4.3: a tunnel of 1,400 bytes, which loses the rest in silence.
+#[test]
+fn datagrams_are_shorter_where_the_path_does_not_carry_them() {
+    let server = Serving::new(settings());
+    let mut client = Client::begin(server.address, 1_452);
+    client.carried = 1_400 - 20 - 8;
+    let mut client = client.established();
+    let response = client.get("/bytes/256KiB");
+    assert_eq!((response.status, response.body.len()), (200, 256 << 10));
+    assert_eq!(client.largest, 1_200);
+}
+
 /// The port is one that nothing can be sent to, and the kernel's refusal is no reason to send otherwise from then on.
 #[test]
 fn a_forged_datagram_does_not_change_how_the_others_are_sent() {

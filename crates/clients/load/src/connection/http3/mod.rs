@@ -77,7 +77,7 @@ impl Http3 {
     ) -> Result<Box<Self>, Failure> {
         let now = context.now();
         let job = context.job;
-        let udp = Udp::new(socket)?;
+        let udp = Udp::new(socket, context.plan.max_udp_payload)?;
         let (handle, quic) = context.quic()?.connect(job, name, now)?;
         Ok(Box::new(Self {
             quic,
@@ -238,7 +238,7 @@ impl Http3 {
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
         let now = context.now();
-        let address = context.job.address;
+        let (address, most) = (context.job.address, context.plan.max_udp_payload());
         let Some(quic) = &mut context.quic else { return Ok(()) };
         let at = quic.instant(now);
         let Quic { endpoint, inbox, outbox, .. } = quic;
@@ -253,6 +253,7 @@ impl Http3 {
                     let datagram = bytes.split_to(received.length.min(bytes.len()));
                     counts.datagrams_received += 1;
                     counts.longest_received = counts.longest_received.max(datagram.len() as u64);
+                    counts.too_long_received += u64::from(datagram.len() > most.into());
                     self.is_retry_seen |= is_retry(&datagram);
                     match endpoint.handle(at, address, None, received.ecn, datagram, outbox) {
                         Some(DatagramEvent::ConnectionEvent(handle, event))
@@ -288,6 +289,7 @@ impl Http3 {
             let result = match event {
                 Event::Connected => {
                     self.is_established = true;
+                    self.udp.is_established = true;
                     self.open_control();
                     if !self.open_waiting(context) {
                         self.streams.wait_for_streams();
@@ -543,6 +545,13 @@ impl Http3 {
         streams.counts.connections = u64::from(self.is_established);
         streams.counts.by_alpn = streams.counts.connections;
         counts.retries = u64::from(self.is_established && self.is_retry_seen);
+        // It gives up longer datagrams where the path does not carry them (RFC 8899, section 4.3).
+        if stats.path.black_holes_detected > 0 {
+            counts.path_payload = Some(stats.path.current_mtu.into());
+        }
+        if counts.path_payload.is_some() || self.udp.was_too_long.get() {
+            quic.has_shorter_path();
+        }
         counts.packets_lost = stats.path.lost_packets;
         counts.bytes_lost = stats.path.lost_bytes;
         counts.acks_sent = stats.frame_tx.acks;
@@ -590,9 +599,10 @@ fn is_window_open(quic: &mut Connection, id: StreamId) -> bool {
 
 /// Notes what was sent.
 fn note(counts: &mut QuicCounts, transmit: &Transmit, sent: Sent) {
-    if sent == Sent::Refused {
-        counts.sends_refused += 1;
-        return;
+    match sent {
+        Sent::Refused => return counts.sends_refused += 1,
+        Sent::TooLong => return,
+        Sent::All | Sent::Blocked => {}
     }
     let Transmit { size, segment_size, .. } = *transmit;
     let longest = segment_size.unwrap_or(size);
