@@ -17,8 +17,6 @@ use serde::{Deserialize, Serialize};
 use stats::{Estimate, looks};
 use strum::Display;
 
-use crate::coalescing::length;
-
 /// A pause as a share of what the quickest of the recent operations took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, Serialize, Deserialize)]
 pub enum PauseShare {
@@ -91,6 +89,9 @@ const BUSY: f64 = 0.9;
 
 /// The first number of pairs whose interval can decide.
 const FIRST_PAIRS: u32 = 8;
+
+/// In ns. At 500 wake-ups per second there is little left to save.
+const LONGEST_PAUSE: u64 = 2_000_000;
 
 /// How often a thread looks where no slot ends earlier, in ns.
 const LOOK: u64 = 1_000_000;
@@ -183,14 +184,15 @@ enum Verdict {
 }
 
 impl PauseShare {
-    /// The part of an operation's time that a pause takes at most is 1 over this.
-    pub(crate) fn divisor(self) -> Option<u64> {
-        match self {
-            Self::None => None,
-            Self::Short => Some(32),
-            Self::Long => Some(8),
-            Self::Longest => Some(4),
-        }
+    /// How long such a pause is at most, in ns, where the quickest operations take so long.
+    pub(crate) fn length(self, quickest: u64) -> u64 {
+        let length = match self {
+            Self::None => 0,
+            Self::Short => quickest / 32,
+            Self::Long => quickest / 8,
+            Self::Longest => quickest / 4,
+        };
+        length.min(LONGEST_PAUSE)
     }
 
     /// With this many operations under way several end per pause: two of 64 in 1/32, four of 16 in 1/4. With fewer,
@@ -343,7 +345,7 @@ impl Choice {
         let State::Trying(trial) = &self.state else { return };
         let Some(verdict) = trial.verdict() else { return };
         let response = trial.response();
-        let takes = |share| length(share, trial.quickest) as f64;
+        let takes = |share: PauseShare| share.length(trial.quickest) as f64;
         match verdict {
             Verdict::Kept => self.settle(trial.longer, PauseReason::Tried, response),
             Verdict::Slower(by) => {
@@ -454,7 +456,7 @@ impl Trial {
     /// has time to spare. Ten milliseconds on a virtual machine differ by 10%, so that few warm-ups would be long enough
     /// for an interval within 1%.
     fn unsure(&self) -> f64 {
-        let [longer, usual] = [self.longer, self.usual].map(|share| length(share, self.quickest));
+        let [longer, usual] = [self.longer, self.usual].map(|share| share.length(self.quickest));
         let added = (longer - usual) as f64 / 2.0 / self.quickest.max(1) as f64;
         TOO_MUCH.max(added / 3.0)
     }

@@ -13,20 +13,12 @@ use units::Nanos;
 
 use crate::choice::{Choice, PauseShare, Pauses, Seen};
 
-/// In ns. At 500 wake-ups per second there is little left to save.
-const LONGEST: u64 = 2_000_000;
-
 /// The longest body that surely fits in the socket's buffer. For longer ones the server would have
 /// to wait.
 const MOST_BODY: u64 = 64 << 10;
 
 /// Over how many operations the estimate rises to what they take now.
 const MEMORY: u64 = 64;
-
-/// How long such a pause is at most, in ns, where the quickest operations take so long.
-pub(crate) fn length(share: PauseShare, quickest: u64) -> u64 {
-    share.divisor().map_or(0, |divisor| (quickest / divisor).min(LONGEST))
-}
 
 /// What a thread knows of its operations. The quickest of the recent ones are what a pause must be small against; 0
 /// while they are not known, and where responses are long.
@@ -84,7 +76,7 @@ impl Coalescing {
             (self.share, self.next_look) = choice.look(self.thread, now, seen);
         }
         match under_way >= self.share.least_under_way() {
-            true => Nanos(length(self.share, self.seen.quickest)),
+            true => Nanos(self.share.length(self.seen.quickest)),
             false => Nanos(0),
         }
     }
@@ -127,7 +119,7 @@ mod tests {
         assert_eq!(with(32 * MILLISECOND, 1, 63), Nanos(0));
         assert_eq!(with(32 * MILLISECOND, 1 << 20, 64), Nanos(0));
         assert!(with(32 * MILLISECOND, 64 << 10, 64).0 > 900_000);
-        assert_eq!(with(u64::MAX, 1, 64), Nanos(LONGEST));
+        assert_eq!(with(u64::MAX, 1, 64), Nanos(2 * MILLISECOND));
     }
 
     #[test]
@@ -148,7 +140,7 @@ mod tests {
         ) {
             let last = operations[operations.len() - 1].0;
             let Nanos(pause) = pause(after(operations), under_way);
-            prop_assert!(pause <= length(PauseShare::Short, last));
+            prop_assert!(pause <= PauseShare::Short.length(last));
         }
     }
 }

@@ -6,7 +6,6 @@ use std::collections::BinaryHeap;
 use random::Random;
 
 use super::*;
-use crate::coalescing::length;
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
@@ -150,7 +149,7 @@ fn play(scene: Scene, pauses: bool) -> Played {
                     }
                 }
                 let pause = match client.share.least_under_way() <= scene.per_thread && pauses {
-                    true => length(client.share, client.seen.quickest),
+                    true => client.share.length(client.seen.quickest),
                     false => 0,
                 };
                 // Since the last wake-up, which was when this began.

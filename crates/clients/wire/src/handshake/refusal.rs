@@ -1,7 +1,6 @@
 //! Why a handshake fails: what is recorded, and the alert that is sent.
 
 use super::alert::{Alert, alert};
-use super::driver::Content;
 use crate::quote::with_text;
 use crate::record::RecordError;
 use crate::{ErrorKind, Failure};
@@ -20,7 +19,10 @@ impl Refusal {
 
     /// The server ended the handshake with this alert, unless it means nothing: user_canceled, after which the
     /// close follows, and, where it is ignored, a warning.
-    pub(super) fn from_alert<'r>(content: &[u8], is_warning_ignored: bool) -> Content<'r> {
+    pub(super) fn from_alert<'r>(
+        content: &[u8],
+        is_warning_ignored: bool,
+    ) -> Result<Option<&'r [u8]>, Self> {
         let failure = match Alert::read(content).ok_or_else(|| Self::malformed("alert"))? {
             Alert::UserCanceled => return Ok(None),
             Alert::Other(_, true) if is_warning_ignored => return Ok(None),

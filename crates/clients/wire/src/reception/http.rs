@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::Given;
+use super::given::Given;
 use crate::quote::{first_line, quoted, with_text};
 use crate::{ErrorKind, Failure};
 

@@ -1,6 +1,6 @@
 //! Records that are not what the walk needs them to be.
 
-use super::Given;
+use super::given::Given;
 use crate::handshake::{Alert, kind};
 use crate::record::RecordError;
 use crate::{ErrorKind, Failure};

@@ -22,6 +22,7 @@
 
 mod answers;
 mod chunks;
+mod given;
 mod http;
 mod kept;
 mod last_head;
@@ -36,6 +37,7 @@ mod stride;
 mod want;
 
 pub use answers::Answers;
+pub use given::{Completed, Given};
 pub use http::{
     GRPC_STATUS, HEAD_TOO_LONG, HTTP2_FRAME, LONGEST_HEAD, MOST_FIELDS, TLS_RECORD,
     TOO_MANY_FIELDS, grpc_failure,
@@ -43,7 +45,7 @@ pub use http::{
 pub use kept::KeptResponse;
 pub use learned::{LEARNED_FROM, Learned};
 pub use records::{Content, Records};
-pub use response::{Completed, Expectation};
+pub use response::Expectation;
 pub use want::{ONE_RECORD, READ_AHEAD, Want};
 
 use crate::handshake::PostHandshake;
@@ -54,21 +56,6 @@ use messages::Messages;
 use response::Response;
 use step::{Ahead, Step, peek_length};
 use stride::{Dropped, Middle};
-
-/// What became of the bytes that were given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Given {
-    /// More is wanted.
-    More,
-    /// The response is complete.
-    Complete(Completed),
-    /// The response is complete and not what was asked for: see [`Reception::refusal`]. The connection can
-    /// carry another request.
-    Refused,
-    /// The peer announced its close at a point where it may: by close_notify, or as servers do that keep a
-    /// connection no longer (an alert, 408).
-    Closed,
-}
 
 /// Receives the responses of one connection, one after another.
 pub struct Reception {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Given;
+use super::given::Given;
 use super::lost::{alert, lost, unopened};
 use super::messages::Messages;
 use crate::Failure;

@@ -2,6 +2,7 @@ use crate::{ErrorKind, Failure};
 
 use super::answers::Answers;
 use super::chunks::Chunks;
+use super::given::Completed;
 use super::http::{
     BodyEnd, PartialHead, REQUEST_TIMEOUT, body_end, grpc_failure, is_bodyless, is_timeout,
     read_head, too_long,
@@ -41,22 +42,6 @@ impl Expectation {
             Self::Anything | Self::Page => None,
         }
     }
-}
-
-/// A response that arrived as promised.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Completed {
-    pub status: u16,
-    /// Length of the body.
-    pub body: u64,
-    /// How many of its bytes were opened or read.
-    pub opened: u64,
-    /// Whether every byte was compared with the generated object.
-    pub compared: bool,
-    /// Whether its head was read from a record that was not opened, so that nothing authenticates it.
-    pub peeked: bool,
-    /// Whether the server will close the connection.
-    pub closes: bool,
 }
 
 /// A response that is arriving. Its body is counted, compared with the generated object, or kept.
