@@ -27,6 +27,7 @@ full! {
     RESUMPTION = "load.resumption",
     ARRIVAL = "load.arrival",
     WAKEUPS = "load.wakeups",
+    MAX_UDP_PAYLOAD = "load.max-udp-payload",
 }
 
 /// A key without its table: `suite` of `load.suite`.

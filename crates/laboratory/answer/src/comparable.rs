@@ -3,9 +3,10 @@
 //! What differs between two rows has to be the servers' doing. So both were received in one way by clients that woke
 //! up in one way, and paused for equal times where pauses are in the figure, where the clients are not what is compared;
 //! their servers' connections had one congestion control, where they were not asked for different ones (one that paces
-//! costs a sender on loopback more than the sending), their instructions were counted by one program of one version, and
-//! a metric of the whole load is compared only where the servers served all of it: one that falls behind does less work,
-//! and would look cheaper.
+//! costs a sender on loopback more than the sending), the path carried datagrams of one length to and from one server
+//! that was not asked for different ones, their instructions were counted by one program of one version, and a metric of
+//! the whole load is compared only where the servers served all of it: one that falls behind does less work, and would
+//! look cheaper.
 
 use std::collections::BTreeSet;
 
@@ -30,6 +31,8 @@ pub(crate) enum Why {
     Received([BTreeSet<String>; 2]),
     /// When the client of each woke up.
     Wakeups([BTreeSet<String>; 2]),
+    /// How long the datagrams of each were.
+    Datagrams([BTreeSet<String>; 2]),
     /// How long the client of each paused.
     Pauses([BTreeSet<String>; 2]),
     /// Under which congestion control each was sent.
@@ -98,6 +101,11 @@ pub(crate) fn comparable(
     let woken = different(rows.map(|row| &row.wakeups), 1);
     if let Some(woken) = woken.filter(|_| !are_clients_compared && !is_compared(full::WAKEUPS)) {
         return Err(Why::Wakeups(woken));
+    }
+    let datagrams = different(rows.map(|row| &row.datagrams), 1);
+    let are_lengths_compared = [full::SERVER, full::MAX_UDP_PAYLOAD].into_iter().any(is_compared);
+    if let Some(datagrams) = datagrams.filter(|_| !are_lengths_compared) {
+        return Err(Why::Datagrams(datagrams));
     }
     let paused = different(rows.map(|row| &row.pauses), 1).filter(|_| metric.has_pauses());
     if let Some(paused) = paused.filter(|_| !are_clients_compared && !is_compared(full::WAKEUPS)) {
@@ -179,6 +187,7 @@ impl Why {
                 format!("{each}, so the client's work differs too")
             }
             Self::Wakeups(sets) => each("their clients woke up in different ways", sets),
+            Self::Datagrams(sets) => each("the path carried datagrams of other lengths", sets),
             Self::Pauses(sets) => each("their clients paused for different times", sets),
             Self::Congestion(sets) => each("their servers had different congestion controls", sets),
             Self::CountedBy(sets) => {
@@ -194,6 +203,28 @@ impl Why {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn datagrams_of_other_lengths_are_compared_where_they_are_what_differs() {
+        let metric = Metric::ServerCpuPerOperation;
+        let row = |key, value: &str, length: &str| {
+            let datagrams = [length.to_owned()].into();
+            let mut row = MeasuredRow { datagrams, ..Default::default() };
+            row.params.set(key, value);
+            row.samples.insert(metric, vec![(0, 1.0)]);
+            row
+        };
+        let both = |key, values: [&str; 2], lengths: [&str; 2]| {
+            let [one, other] = [0, 1].map(|side| row(key, values[side], lengths[side]));
+            comparable(&one, &other, metric)
+        };
+        let lengths = ["1,452 bytes", "1,200 bytes"];
+        let sets = lengths.map(|length| [length.to_owned()].into());
+        assert_eq!(both(full::SUITE, ["a", "b"], lengths), Err(Why::Datagrams(sets)));
+        assert_eq!(both(full::SUITE, ["a", "b"], ["1,200 bytes"; 2]), Ok(()));
+        assert_eq!(both(full::SERVER, ["embedded", "caddy"], lengths), Ok(()));
+        assert_eq!(both(full::MAX_UDP_PAYLOAD, ["1452", "1200"], lengths), Ok(()));
+    }
 
     #[test]
     fn what_is_swept_may_differ() {

@@ -50,6 +50,9 @@ pub struct MeasuredRow {
     /// is recorded of it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub wakeups: BTreeSet<String>,
+    /// How long the longest datagrams of HTTP/3 were in the valid trials, where what came filled some.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub datagrams: BTreeSet<String>,
     /// How long the client of the valid trials paused, in parts of an operation's time; empty where it did not.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub pauses: BTreeSet<String>,
@@ -62,6 +65,9 @@ pub struct MeasuredRow {
     /// That which the server was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_congestion: Option<String>,
+    /// What was negotiated in the valid trials, by its name in the receipt: versions, suite, group, certificate key.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub negotiated: BTreeMap<String, BTreeSet<String>>,
     /// The round and the figure of each valid trial that has one. Of the tax it is the goodput that the tax is taken
     /// from.
     pub samples: BTreeMap<Metric, Vec<(u32, f64)>>,

@@ -145,7 +145,25 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("order_pages", "order pages", Plain),
 ];
 
+/// The fields of [`Obtained`](crate::Obtained) that server and client agree on, whatever was asked: a server that is
+/// set up in another way shows it there.
+const NEGOTIATED: [&str; 7] =
+    ["http", "tls", "suite", "group", "signature_scheme", "certificate_key", "library"];
+
 impl Receipt {
+    /// What was negotiated, by its labels in the list, each value once; what is not known is left out.
+    pub fn negotiated(&self) -> impl Iterator<Item = (&'static str, Vec<String>)> {
+        let obtained = fields(&self.obtained);
+        let of_negotiated = FIELDS.iter().filter(|(name, ..)| NEGOTIATED.contains(name));
+        of_negotiated.filter_map(move |(name, label, form)| match obtained.get(*name)? {
+            Value::Object(counts) => Some((*label, counts.keys().cloned().collect())),
+            Value::Array(items) => {
+                Some((*label, items.iter().map(|item| form.text(item)).collect()))
+            }
+            _ => None,
+        })
+    }
+
     /// All fields that are there.
     pub fn rows(&self) -> Vec<ReceiptRow> {
         let (asked, obtained) = (fields(&self.asked), fields(&self.obtained));

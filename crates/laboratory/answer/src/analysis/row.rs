@@ -140,6 +140,15 @@ fn of_trials(cell: &Cell, planned: usize, lines: &[&TrialLine]) -> MeasuredRow {
         let controls = obtained.server_congestion.keys().filter(|_| obtained.quic.is_none());
         controls.cloned().collect::<Vec<_>>()
     };
+    let datagrams = |trial: &&TrialLine| {
+        let quic = trial.line.receipt.obtained.quic.as_ref()?;
+        let carried = quic.longest_of_path()?;
+        Some(format!("{} bytes", units::thousands(carried)))
+    };
+    let mut negotiated: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (what, values) in valid.iter().flat_map(|trial| trial.line.receipt.negotiated()) {
+        negotiated.entry(what.to_owned()).or_default().extend(values);
+    }
     let is_served = |trial: &&TrialLine| {
         let served = trial.line.evidence().and_then(|evidence| evidence.offered_served);
         trial.line.limit() == Some(Limit::OfferedLoad) || served >= Some(OFFERED_SERVED)
@@ -156,9 +165,11 @@ fn of_trials(cell: &Cell, planned: usize, lines: &[&TrialLine]) -> MeasuredRow {
         served: is_scheduled.then(|| valid.iter().all(is_served)),
         received: valid.iter().filter_map(received).collect(),
         wakeups: valid.iter().filter_map(wakeups).collect(),
+        datagrams: valid.iter().filter_map(datagrams).collect(),
         pauses: valid.iter().filter_map(pauses).collect(),
         counted_by: valid.iter().filter_map(counted_by).collect(),
         congestion: valid.iter().flat_map(congestion).collect(),
+        negotiated,
         asked_congestion: cell.target.congestion.as_ref().map(ToString::to_string),
         samples: samples.filter(|(_, samples)| !samples.is_empty()).collect(),
         ..MeasuredRow::default()
