@@ -63,7 +63,7 @@ pub struct Plan {
     /// end, and opens the next connection when the next request is due [default: connections are kept].
     // In studies: Handshakes and requests are counted apart: `connection-rate` is a metric.
     // [default: connections are kept]
-    #[arg(long, value_name = "N", help_heading = LOAD)]
+    #[arg(long, value_name = "N", hide_short_help = true, help_heading = LOAD)]
     pub requests_per_connection: Option<RequestsPerConnection>,
 
     /// The pages that users walk, petstore or a session file
@@ -220,7 +220,7 @@ pub struct Plan {
     /// (HelloRetryRequest), in full handshakes of TLS 1.3
     /// [default: fixed].
     // In studies: [default: `fixed`]
-    #[arg(long, value_name = "HOW", hide_possible_values = true, help_heading = TLS)]
+    #[arg(long, value_name = "HOW", hide_possible_values = true, hide_short_help = true, help_heading = TLS)]
     pub key_exchange: Option<KeyExchangeMode>,
 
     /// The share of connections that resume a session, such as 70%
@@ -228,7 +228,7 @@ pub struct Plan {
     /// The server must give tickets, or in TLS 1.2 keep sessions.
     // In studies: By `tickets` or `session-cache` of the target; with `count`, tickets are collected before
     // the count.
-    #[arg(long, value_name = "PERCENT", default_value_t = Percent::default(), help_heading = TLS)]
+    #[arg(long, value_name = "PERCENT", default_value_t = Percent::default(), hide_short_help = true, help_heading = TLS)]
     pub resumption: Percent,
 
     /// How to receive bodies over TLS: walk or decrypt
@@ -242,7 +242,7 @@ pub struct Plan {
     ///
     /// The share of responses to decrypt whole, and of signatures to verify [default: 1/64].
     // In studies: `1/1` is all.
-    #[arg(long, value_name = "1/K", help_heading = TLS)]
+    #[arg(long, value_name = "1/K", hide_short_help = true, help_heading = TLS)]
     pub verify: Option<OneIn>,
 
     /// When operations begin: closed, poisson 2000/s, paced 4s ...

@@ -29,6 +29,9 @@ pub use pair::{OnlyInOne, PairedRow};
 pub struct Comparison {
     /// In what else the runs differ: machine, servers, settings of cells. First, for it decides what the ratios mean.
     pub differences: Vec<Difference>,
+    /// What is not known of both runs, so that nobody can say whether it is the same, a phrase each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_compared: Vec<&'static str>,
     /// For each metric, the answer and the figures that it is made of.
     pub metrics: Vec<ComparedMetric>,
     /// The cells that only one run has.
@@ -78,6 +81,7 @@ impl Comparison {
         Self {
             metrics,
             differences: difference::all(a, b, &matches),
+            not_compared: difference::not_compared(a, b, &matches),
             only,
             invalid_in_a: a.analysis.invalid.clone(),
             invalid_in_b: b.analysis.invalid.clone(),

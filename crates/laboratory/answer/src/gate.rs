@@ -23,7 +23,7 @@ use crate::figure::Figure;
 use crate::mark::Mark;
 use crate::measured::MeasuredRow;
 use crate::wording::list;
-use stats::{RunRatio, rounds_to_decide};
+use stats::{RunRatio, rounds_to_decide, trials_to_decide};
 use study::metric::Better;
 use study::{Cell, Cut, Metric, Study, StudyRow};
 
@@ -159,6 +159,22 @@ impl Gate {
             Counts::Interval => {
                 enough_trials(&self.to_string(), study.rows().iter().filter(is_about))
             }
+        }
+    }
+
+    /// Looks whether the later of two runs can decide the gate, before that is measured.
+    ///
+    /// # Errors
+    /// It cannot; and as [`check`](Self::check), but for ratios.
+    pub fn check_later(&self, study: &Study) -> Result<(), GateError> {
+        let fewest = trials_to_decide(1) as u32;
+        match (self.judged, self.counts) {
+            (Judged::Figure(_), _) => self.check_trials(study),
+            (_, Counts::Interval) if study.trials < fewest => {
+                let (gate, trials) = (self.to_string(), study.trials);
+                Err(GateError::TooFewTrials { gate, trials, fewest, needed: fewest })
+            }
+            _ => Ok(()),
         }
     }
 

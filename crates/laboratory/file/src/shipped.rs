@@ -92,6 +92,12 @@ impl StudyFile {
             }),
         }
     }
+
+    /// A text that `program` has written, as errors name it.
+    pub fn written_by(program: &str, text: String) -> Self {
+        Self { name: program.to_owned(), text }
+    }
+
     pub(super) fn flaw(&self, what: &str) -> StudyError {
         Flaw::lacking(what).in_file(&self.name)
     }

@@ -32,6 +32,8 @@ pub struct Results {
     folder: PathBuf,
     /// Those above that were made for it, the innermost first.
     made: Vec<PathBuf>,
+    /// Where the run is now that had its name.
+    earlier: Option<PathBuf>,
 }
 
 /// The right to write a result folder, which one process has at a time. It ends with the process.
@@ -80,29 +82,61 @@ pub enum ResultsError {
 impl Results {
     /// Makes `parent/<time>-<study>/`; with a number after it where that is there already.
     pub fn create(parent: &Path, study: &str, now: SystemTime) -> Result<Self, ResultsError> {
-        // The folders above that are not there yet, the innermost first.
-        let above = parent.ancestors().take_while(|folder| !folder.exists());
-        let made = above.filter(|path| !path.as_os_str().is_empty()).map(Path::to_owned).collect();
+        let made = missing(parent);
         std::fs::create_dir_all(parent).map_err(|source| ResultsError::write(parent, source))?;
-        let name = format!("{}-{study}", utc(now));
-        let mut folder = parent.join(&name);
-        for number in 2.. {
-            match std::fs::create_dir(&folder) {
-                Ok(()) => break,
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    folder = parent.join(format!("{name}-{number}"));
-                }
-                Err(source) => return Err(ResultsError::write(&folder, source)),
-            }
+        let make = |folder: &Path| std::fs::create_dir(folder);
+        let folder = unused(&parent.join(format!("{}-{study}", utc(now))), make)?;
+        Ok(Self { made, ..Self::of(folder) })
+    }
+
+    /// Makes the folder that a person names. A folder that is no run keeps runs, as [`create`](Self::create) makes
+    /// them. Where there is nothing yet, the name is the run's own; so it is where an earlier run has it, which is kept
+    /// beside it: `before` becomes `before-<time>`, after the time at which it began.
+    ///
+    /// # Errors
+    /// The system's; the earlier run is being measured.
+    pub fn at(place: &Path, study: &str, now: SystemTime) -> Result<Self, ResultsError> {
+        if Self::keeps_runs(place) {
+            return Self::create(place, study, now);
         }
-        Ok(Self { folder, made })
+        let earlier = match place.join(STUDY).metadata().and_then(|about| about.modified()) {
+            Ok(began) => {
+                let _lock = Self::of(place.to_owned()).lock()?;
+                // As components, so that it does not end with a slash.
+                let kept = suffixed(place.components().as_path(), &utc(began));
+                let rename = |to: &Path| match to.exists() {
+                    true => Err(io::ErrorKind::AlreadyExists.into()),
+                    false => std::fs::rename(place, to),
+                };
+                Some(unused(&kept, rename)?)
+            }
+            Err(_) => None,
+        };
+        let made = place.parent().map(missing).unwrap_or_default();
+        std::fs::create_dir_all(place).map_err(|source| ResultsError::write(place, source))?;
+        Ok(Self { folder: place.to_owned(), made, earlier })
+    }
+
+    /// A folder that is there.
+    fn of(folder: PathBuf) -> Self {
+        Self { folder, made: Vec::new(), earlier: None }
+    }
+
+    /// Whether a folder is there and no run.
+    pub fn keeps_runs(place: &Path) -> bool {
+        place.is_dir() && !place.join(STUDY).exists()
+    }
+
+    /// Where the earlier run is now whose name this one has taken.
+    pub fn earlier(&self) -> Option<&Path> {
+        self.earlier.as_deref()
     }
 
     /// The folder within this one of a study that its study includes, made where it is not there yet.
     pub fn part(&self, study: &str) -> Result<Self, ResultsError> {
         let folder = self.folder.join(study);
         std::fs::create_dir_all(&folder).map_err(|source| ResultsError::write(&folder, source))?;
-        Ok(Self { folder, made: Vec::new() })
+        Ok(Self::of(folder))
     }
 
     /// The folder of an earlier run.
@@ -110,20 +144,23 @@ impl Results {
         let study = folder.join(STUDY);
         study.metadata().map_err(|source| ResultsError::read(&study, source))?;
         match folder.join(CELLS).exists() {
-            true => Ok(Self { folder: folder.to_owned(), made: Vec::new() }),
+            true => Ok(Self::of(folder.to_owned())),
             false => Err(ResultsError::Earlier { path: folder.display().to_string() }),
         }
     }
 
     /// Removes the folder of a run that did not begin, with these parts, and those above that were made for it,
-    /// unless a server has written a log there, which may say why.
+    /// unless a server has written a log there, which may say why. An earlier run has its name again then.
     pub fn remove_unless_logged(&self, parts: &[&Self]) {
         let all = parts.iter().copied().chain([self]);
         if all.into_iter().any(|of| holds_text(&of.folder.join(LOGS))) {
             return;
         }
         // What cannot be removed stays; the run is refused anyway.
-        let _ = std::fs::remove_dir_all(&self.folder);
+        let removed = std::fs::remove_dir_all(&self.folder);
+        if let (Ok(()), Some(earlier)) = (removed, &self.earlier) {
+            let _ = std::fs::rename(earlier, &self.folder);
+        }
         for folder in &self.made {
             // Nor does one in which something else is by now.
             let _ = std::fs::remove_dir(folder);
@@ -316,6 +353,33 @@ impl ResultsError {
     }
 }
 
+/// The first name that `make` finds unused: this one, or this one with a number.
+fn unused(name: &Path, make: impl Fn(&Path) -> io::Result<()>) -> Result<PathBuf, ResultsError> {
+    let mut path = name.to_owned();
+    for number in 2.. {
+        match make(&path) {
+            Ok(()) => break,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                path = suffixed(name, &number.to_string());
+            }
+            Err(source) => return Err(ResultsError::write(&path, source)),
+        }
+    }
+    Ok(path)
+}
+
+/// The folders of a path that are not there yet, the innermost first.
+fn missing(path: &Path) -> Vec<PathBuf> {
+    let missing = path.ancestors().take_while(|folder| !folder.exists());
+    missing.filter(|path| !path.as_os_str().is_empty()).map(Path::to_owned).collect()
+}
+
+fn suffixed(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!("-{suffix}"));
+    name.into()
+}
+
 /// Whether a file in this folder, at any depth, is not empty; what cannot be read may be one.
 fn holds_text(folder: &Path) -> bool {
     let entries = match std::fs::read_dir(folder) {
@@ -366,6 +430,52 @@ mod tests {
         let (first, second) = (make().unwrap(), make().unwrap());
         assert!(first.folder().ends_with("results/1970-01-01T00-00-00Z-quick"));
         assert!(second.folder().ends_with("results/1970-01-01T00-00-00Z-quick-2"));
+    }
+
+    #[test]
+    fn a_run_has_the_name_that_a_person_gives_and_an_earlier_one_is_kept() {
+        let parent = tempfile::tempdir().unwrap();
+        let make =
+            |name: &str| Results::at(&parent.path().join(name), "quick", SystemTime::UNIX_EPOCH);
+        let names = || {
+            let entries = std::fs::read_dir(parent.path()).unwrap();
+            let mut names: Vec<_> = entries.map(|of| of.unwrap().file_name()).collect();
+            names.sort_unstable();
+            names
+        };
+        let write = |results: &Results, text: &str| results.write_study(text, &()).unwrap();
+        let first = make("a/before").unwrap();
+        assert!(first.folder().ends_with("a/before") && first.earlier().is_none());
+
+        // Nothing that a run has written is lost, also where two began in one second.
+        let first = make("before").unwrap();
+        write(&first, "first");
+        let second = make("before/").unwrap();
+        write(&second, "second");
+        let third = make("before").unwrap();
+        assert_eq!(names().len(), 4, "{:?}", names());
+        let text =
+            |of: &Results| std::fs::read_to_string(of.earlier().unwrap().join(STUDY)).unwrap();
+        assert_eq!((text(&second), text(&third)), ("first".to_owned(), "second".to_owned()));
+
+        // A run that was refused gives the name back.
+        third.remove_unless_logged(&[]);
+        assert_eq!(names().len(), 3, "{:?}", names());
+        assert_eq!(
+            std::fs::read_to_string(parent.path().join("before").join(STUDY)).unwrap(),
+            "second"
+        );
+
+        // One that is being measured keeps it.
+        let again = Results::open(&parent.path().join("before")).unwrap();
+        let lock = again.lock().unwrap();
+        assert!(matches!(make("before"), Err(ResultsError::Busy { .. })));
+        drop(lock);
+
+        // What is no run keeps runs.
+        std::fs::create_dir(parent.path().join("runs")).unwrap();
+        let of_runs = make("runs").unwrap();
+        assert!(of_runs.folder().ends_with("runs/1970-01-01T00-00-00Z-quick"));
     }
 
     #[test]

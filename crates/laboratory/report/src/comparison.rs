@@ -51,9 +51,19 @@ pub fn comparison(comparison: &Comparison, width: usize, style: Style) -> String
 
 /// But for those that were named before the answers.
 fn differences(page: &mut Page, comparison: &Comparison) {
+    let unknown = match &comparison.not_compared[..] {
+        [] => None,
+        unknown => Some(format!("Not known, so not compared: {}.", unknown.join(" and "))),
+    };
     if comparison.differences.is_empty() {
-        page.paragraph("", "Machine, servers and settings are the same in both runs.", Look::Usual);
-        return;
+        let compared = match unknown {
+            None => "Machine, servers, settings and what was negotiated are",
+            Some(_) => "What is known of machine, settings and what was negotiated is",
+        };
+        page.paragraph("", &format!("{compared} the same in both runs."), Look::Usual);
+    }
+    if let Some(unknown) = unknown {
+        page.paragraph("", &unknown, Look::Usual);
     }
     let mut others = comparison.differences.iter().filter(|of| !of.is_other_machine).peekable();
     if others.peek().is_some() {

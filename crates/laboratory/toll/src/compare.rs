@@ -99,7 +99,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 /// One of the two, from its folder or its summary.
-struct OneRun {
+pub(crate) struct OneRun {
     /// A summary has none.
     study: Option<Study>,
     analysis: Analysis,
@@ -109,7 +109,7 @@ struct OneRun {
 }
 
 impl OneRun {
-    fn read(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         if path.is_file() {
             return Ok(Self::from(summary(path)?));
         }
@@ -131,7 +131,12 @@ impl OneRun {
         Some(Lacking { shortfall, words: format!("{name}: {shortfall}") })
     }
 
-    fn side(&self) -> ComparedRun<'_> {
+    /// How often each cell was measured, where that is known.
+    pub(crate) fn trials(&self) -> Option<u32> {
+        self.study.as_ref().map(|study| study.trials)
+    }
+
+    pub(crate) fn side(&self) -> ComparedRun<'_> {
         let Self { study, analysis, machine, hosts, targets } = self;
         ComparedRun { study: study.as_ref(), analysis, machine: machine.as_ref(), hosts, targets }
     }

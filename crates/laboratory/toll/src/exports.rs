@@ -15,19 +15,19 @@ use study::{Metric, Study};
 use crate::{Failure, OUTPUT};
 
 /// The options, for each command that has them.
-#[derive(clap::Args)]
+#[derive(Clone, Default, clap::Args)]
 pub(crate) struct Exports {
     /// Write the answers, gates and a table in Markdown, for the summary of a CI job; - is stdout
     ///
     /// Of two runs the table has the cells that changed. Where a file is stdout, nothing else is printed there.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true, help_heading = OUTPUT)]
     markdown: Option<Destination>,
 
     /// Write the gates as JUnit's XML, for the test report of CI
     ///
     /// A gate is a test case: one that is not met has failed, an inconclusive one is skipped, with the reason. A run
     /// of which trials are lacking or not valid has an error too.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true, help_heading = OUTPUT)]
     junit: Option<Destination>,
 
     /// Write the figures for github-action-benchmark; repeatable
@@ -35,7 +35,7 @@ pub(crate) struct Exports {
     /// bigger=FILE has those of which more is better (its tool customBiggerIsBetter), smaller=FILE those of
     /// which less is (customSmallerIsBetter); FILE alone does where all are of one kind. Of a run they are the
     /// figures of its answers, of two runs those of B in the metrics that are compared.
-    #[arg(long, value_name = "[KIND=]FILE", help_heading = OUTPUT)]
+    #[arg(long, value_name = "[KIND=]FILE", hide_short_help = true, help_heading = OUTPUT)]
     benchmark_json: Vec<BenchmarkFile>,
 }
 

@@ -1,5 +1,6 @@
 //! `--gate`: figures that must be reached, with an exit code for CI.
 
+use answer::compare::Comparison;
 use answer::gate::{Gate, GateError, GateOutcome, Reached, check_answers};
 use serde::Serialize;
 use study::Study;
@@ -8,7 +9,7 @@ use crate::exit::{Ending, Exit, Failure, Lacking};
 use crate::outputs::Found;
 
 /// The option, for each command that has it.
-#[derive(clap::Args)]
+#[derive(Clone, Default, clap::Args)]
 pub(crate) struct Gates {
     /// Exit with code 1 if a cell misses this: goodput>=10Gb/s, bulk:p99<=5ms; repeatable
     #[arg(
@@ -28,7 +29,7 @@ pub(crate) struct Gates {
     gates: Vec<Gate>,
 
     /// Judge gates by medians alone: stricter, but sometimes wrong by chance
-    #[arg(long, requires = "gates", help_heading = "Output")]
+    #[arg(long, requires = "gates", hide_short_help = true, help_heading = "Output")]
     gate_median: bool,
 }
 
@@ -51,11 +52,14 @@ impl Gates {
         self.gates.is_empty()
     }
 
-    /// Refuses gates that no run of this study can be judged by, and those that its trials cannot decide.
-    pub(crate) fn check(&self, study: &Study) -> Result<(), Failure> {
-        let check = |gate: &Gate| match self.gate_median {
-            true => gate.check(study),
-            false => gate.check_trials(study),
+    /// Refuses gates that no run of this study can be judged by, as the later of two or alone, and those that its trials
+    /// cannot decide.
+    pub(crate) fn check(&self, study: &Study, is_compared: bool) -> Result<(), Failure> {
+        let check = |gate: &Gate| match (is_compared, self.gate_median) {
+            (true, true) => gate.by_median().check_later(study),
+            (true, false) => gate.check_later(study),
+            (false, true) => gate.check(study),
+            (false, false) => gate.check_trials(study),
         };
         let own = || if self.gate_median { Ok(()) } else { check_answers(study) };
         self.gates.iter().try_for_each(check).and_then(|()| own()).map_err(Failure::request)
@@ -72,6 +76,15 @@ impl Gates {
         let Outcomes(mut outcomes) = self.judge_by(judge)?;
         outcomes.extend_from_slice(&found.analysis.gates);
         Ok(Outcomes(outcomes))
+    }
+
+    /// Judges a run that is compared with an earlier one.
+    pub(crate) fn judge_later(
+        &self,
+        found: &Found,
+        comparison: &Comparison,
+    ) -> Result<Outcomes, Failure> {
+        self.judge_by(|gate| gate.judge_later((&found.study, &found.analysis), comparison))
     }
 
     pub(crate) fn judge_by(

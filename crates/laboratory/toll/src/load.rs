@@ -1,3 +1,7 @@
+//! The command `load`.
+
+mod kept;
+
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
@@ -12,11 +16,13 @@ use trial::{
 };
 use units::Nanos;
 
+use kept::{Asked, KeptLoad};
+
 use crate::exit::Ending;
 use crate::progress::ProgressLine;
 use crate::screen::Screen;
 use crate::summary::{self, Detail};
-use crate::{Exit, Failure, LOAD, OUTPUT, TARGET, interrupt, json};
+use crate::{Exit, Failure, LOAD, OUTPUT, TARGET, interrupt, json, run};
 
 /// Load a server, and show its rates, what they cost in CPU time, and what limited them.
 ///
@@ -63,6 +69,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LIST", help_heading = LOAD)]
     cpus: Option<CpuList>,
 
+    #[command(flatten)]
+    kept: KeptLoad,
+
     /// Seed of all that is random, such as the arrivals of poisson
     ///
     /// Loads with equal seeds are alike.
@@ -104,6 +113,9 @@ Examples:
       50 users who walk the pages of a web application over and over";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
+    if arguments.kept.is_wanted() {
+        return arguments.keep();
+    }
     let interrupted = interrupt::flag()?;
     let trial = arguments.trial()?;
     let peer = Peer::of(trial.job.plan.client)
@@ -135,6 +147,27 @@ fn proxy_variable(is_tls: bool) -> Option<&'static str> {
 }
 
 impl Arguments {
+    /// Measures it as a run.
+    fn keep(&self) -> Result<Exit, Failure> {
+        if self.object.is_some() {
+            return Err(Failure::request(
+                "--object: a load that is kept asks for its URL alone; give an object's URL, or leave out --trials, \
+                 --out, --against, --name, --gate and the files for CI",
+            ));
+        }
+        let asked = Asked {
+            url: &self.url,
+            connect_to: self.connect_to.as_ref(),
+            server_pid: self.server_pid,
+            i_operate_this_host: self.i_operate_this_host,
+            seed: self.seed,
+            plan: self.trial()?.job.plan,
+        };
+        let Self { json, quiet, verbose, .. } = *self;
+        let run = run::Arguments { json, quiet, verbose, ..run::Arguments::default() };
+        kept::main(&self.kept, asked, run)
+    }
+
     /// The trial that is asked for, checked as far as that goes without sending anything.
     fn trial(&self) -> Result<Trial, Failure> {
         let server_cpus = self.server_pid.map(trial::server_cpus).transpose().map_err(|error| {

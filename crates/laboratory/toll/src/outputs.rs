@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use answer::Shortfall;
 use answer::analysis::Analysis;
@@ -97,10 +98,13 @@ impl Found {
 
     /// It in some kilobytes.
     pub(crate) fn summary(&self) -> Summary {
+        Summary::of(&self.side(), self.findings.started_unix_ms, build_identity::own())
+    }
+
+    /// It as one of two that are compared.
+    pub(crate) fn side(&self) -> ComparedRun<'_> {
         let Self { study, analysis, machine, hosts, targets, .. } = self;
-        let machine = machine.as_ref();
-        let side = ComparedRun { study: Some(study), analysis, machine, hosts, targets };
-        Summary::of(&side, self.findings.started_unix_ms, build_identity::own())
+        ComparedRun { study: Some(study), analysis, machine: machine.as_ref(), hosts, targets }
     }
 
     /// What its answers say first.
@@ -145,6 +149,32 @@ impl Found {
         }
     }
 }
+
+/// Makes the folder of a new run where `--out` says, and reports what became of an earlier one of that name.
+pub(crate) fn folder(out: Option<&Path>, study: &str) -> Result<Results, Failure> {
+    let now = SystemTime::now();
+    let results = match out {
+        Some(place) => Results::at(place, study, now),
+        None => Results::create(Path::new(RESULTS), study, now),
+    };
+    let results = results.map_err(Failure::request)?;
+    if let Some(earlier) = results.earlier() {
+        let (folder, earlier) = (results.folder().display(), earlier.display());
+        crate::note(format_args!("the earlier run in {folder} is kept as {earlier}"));
+    }
+    Ok(results)
+}
+
+/// Where the folder of a new run would be.
+pub(crate) fn planned_folder(out: Option<&Path>, study: &str) -> PathBuf {
+    match out {
+        Some(place) if !Results::keeps_runs(place) => place.to_owned(),
+        _ => out.unwrap_or(Path::new(RESULTS)).join(format!("TIME-{study}")),
+    }
+}
+
+/// Where runs go that have no name.
+const RESULTS: &str = "results";
 
 /// The study of a result folder. Its CPUs need not be there on this machine: only to measure needs
 /// them.

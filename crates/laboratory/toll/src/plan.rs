@@ -27,7 +27,7 @@ use observe::Machine;
 use study::Study;
 
 use crate::json::Versioned;
-use crate::outputs::Found;
+use crate::outputs::{self, Found};
 use crate::progress::RunProgress;
 use crate::{Exit, Failure, interrupt, json};
 pub(crate) use arguments::Arguments;
@@ -40,10 +40,15 @@ pub(crate) fn is_in(file: &str) -> bool {
 }
 
 /// Plans what the table `[plan]` of a file asks for.
-pub(crate) fn of_file(name: &str, text: &str, out: &Path, json: bool) -> Result<Exit, Failure> {
+pub(crate) fn of_file(
+    name: &str,
+    text: &str,
+    out: Option<&Path>,
+    json: bool,
+) -> Result<Exit, Failure> {
     let plan = document::parse(text);
     let plan = plan.map_err(|why| Failure::request(format!("{name}: {why}")))?;
-    main(&Arguments { json, out: out.to_owned(), ..plan })
+    main(&Arguments { json, out: out.map(Path::to_owned), ..plan })
 }
 
 pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
@@ -51,7 +56,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         let text = std::fs::read_to_string(path);
         let name = path.display().to_string();
         let text = text.map_err(|error| Failure::request(format!("{name}: {error}")))?;
-        return of_file(&name, &text, &arguments.out, arguments.json);
+        return of_file(&name, &text, arguments.out.as_deref(), arguments.json);
     }
     let interrupted = interrupt::flag()?;
     arguments.check()?;
@@ -76,7 +81,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         rates = pilot(number, &cells.open_loop(&Window::Pilot, trials, &found), &mut cells)?;
     }
     let Some(rates) = rates else { return Ok(Exit::Interrupted) };
-    let results = results_in(&arguments.out, "plan")?;
+    let results = outputs::folder(arguments.out.as_deref(), "plan")?;
     let study = cells.open_loop(&Window::Measured, arguments.trials, &rates);
     let lines = measure(&study, &results, arguments.json, &interrupted)?;
     let Some(lines) = lines else {

@@ -3,18 +3,22 @@
 mod arguments;
 mod included;
 
-use std::time::SystemTime;
+use std::sync::atomic::AtomicBool;
 
+use answer::compare::Comparison;
+use cpus::Topology;
 use experiment::{Ended, ErrorClass, RunError};
 use file::StudyFile;
 use journal::Results;
 use peers::Peer;
+use study::Study;
 
 pub(crate) use arguments::Arguments;
 use arguments::{PartOfRun, in_words};
 
+use crate::compare::OneRun;
 use crate::outputs::{self, Found};
-use crate::{Exit, Failure, interrupt, json, plan, studies};
+use crate::{Exit, Failure, interrupt, json, plan, screen, studies};
 
 pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
@@ -34,28 +38,54 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
             let file = StudyFile::find(name).map_err(Failure::request)?;
             if plan::is_in(&file.text) {
                 arguments.check_for_a_plan(name)?;
-                return plan::of_file(name, &file.text, &arguments.out, arguments.json);
+                return plan::of_file(name, &file.text, arguments.out.as_deref(), arguments.json);
             }
             let file = file.varied(&machine, arguments.scale.as_deref(), &arguments.vary);
             let file = file.map_err(Failure::request)?;
             (arguments.study(&file, &machine)?, Some(file), None)
         }
     };
+    measured(arguments, study, file.as_ref(), results, None, (&machine, &interrupted))
+}
+
+/// Runs the study of a load that is kept, and compares it with an earlier run.
+pub(crate) fn of_load(
+    arguments: &Arguments,
+    file: &StudyFile,
+    earlier: Option<&OneRun>,
+) -> Result<Exit, Failure> {
+    let interrupted = interrupt::flag()?;
+    let machine = crate::topology()?;
+    arguments.exports.check(arguments.json.then_some("--json"))?;
+    let study = arguments.study(file, &machine)?;
+    measured(arguments, study, Some(file), None, earlier, (&machine, &interrupted))
+}
+
+/// Measures a study and presents it. `file` is its file where it is a new run, and `results` its folder where it is
+/// continued.
+fn measured(
+    arguments: &Arguments,
+    study: Study,
+    file: Option<&StudyFile>,
+    results: Option<Results>,
+    earlier: Option<&OneRun>,
+    (machine, interrupted): (&Topology, &AtomicBool),
+) -> Result<Exit, Failure> {
     if !study.include.is_empty() {
-        return included::run(arguments, &study, file.as_ref(), results, (&machine, &interrupted));
+        return included::run(arguments, &study, file, results, (machine, interrupted));
     }
     let own = study.cells.len();
     let (mut study, unchecked) = match arguments.cross_check {
         Some(peer) => file::with_cross_check(&study, peer).map_err(Failure::request)?,
         None => (study, Vec::new()),
     };
-    arguments.gates.check(&study)?;
+    arguments.gates.check(&study, earlier.is_some())?;
     if file.is_some() {
         arguments.gates.settle(&mut study);
     }
     arguments.exports.check_of(&study, !arguments.gates.is_empty())?;
     if arguments.dry_run {
-        crate::print(&in_words(&study, &unchecked, &arguments.out));
+        crate::print(&in_words(&study, &unchecked, arguments.out.as_deref()));
         return Ok(Exit::Done);
     }
     // A client of the study that is not installed is left out, but not one of the command line.
@@ -63,22 +93,21 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     clients.try_for_each(|peer| peers::find(peer).map(drop)).map_err(Failure::request)?;
     let results = match results {
         Some(results) => results,
-        None => Results::create(&arguments.out, &study.name, SystemTime::now())
-            .map_err(Failure::request)?,
+        None => outputs::folder(arguments.out.as_deref(), &study.name)?,
     };
     let _lock = results.lock().map_err(Failure::request)?;
     let is_new = file.is_some();
     let written =
         file.map_or(Ok(()), |file| results.write_study(&file.text, &study).map_err(RunError::from));
     let part = PartOfRun::alone(&study, &unchecked, &results);
-    let ended = written.and_then(|()| arguments.measure(&part, &interrupted));
+    let ended = written.and_then(|()| arguments.measure(&part, interrupted));
     let found = match &ended {
         // Nothing was done, so nothing that was measured before is to be told again.
         Err(error) if error.class() != ErrorClass::Failed => None,
         _ => Some(Found::read(&results)?).filter(|found| !found.is_empty()),
     };
     match (found, ended) {
-        (Some(found), ended) => arguments.present(&results, &found, ended),
+        (Some(found), ended) => arguments.present(&results, &found, earlier, ended),
         (None, Ok(Ended::Interrupted)) => {
             crate::note("interrupted before the first trial ended: nothing was measured");
             Ok(Exit::Interrupted)
@@ -113,10 +142,16 @@ impl Arguments {
         &self,
         results: &Results,
         findings: &Found,
+        earlier: Option<&OneRun>,
         ended: Result<Ended, RunError>,
     ) -> Result<Exit, Failure> {
         // Printed first: a disk that is full takes the report, not the answers.
-        let outcomes = self.gates.judge(findings)?;
+        let comparison =
+            earlier.map(|earlier| Comparison::of(&earlier.side(), &findings.side(), &[]));
+        let outcomes = match &comparison {
+            Some(comparison) => self.gates.judge_later(findings, comparison)?,
+            None => self.gates.judge(findings)?,
+        };
         let report = findings.write(results);
         if self.json {
             for check in &findings.analysis.cross_checks {
@@ -139,8 +174,13 @@ impl Arguments {
                 Err(_) => String::new(),
             };
             let words = findings.in_words();
+            let compared = comparison.as_ref().map_or_else(String::new, |comparison| {
+                format!("{}\n", report::comparison(comparison, screen::width(), screen::style()))
+            });
             let gates = outcomes.in_words();
-            crate::print(&format!("\n{words}\n{gates}{report}Everything is in {folder}{how}\n"));
+            crate::print(&format!(
+                "\n{compared}{words}\n{gates}{report}Everything is in {folder}{how}\n"
+            ));
         }
         let exported = findings.export(&self.exports, outcomes.all());
         match ended {

@@ -18,7 +18,10 @@ impl Desk {
     pub fn new(study: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("small.toml"), study).unwrap();
-        Self { folder }
+        let desk = Self { folder };
+        // A folder that is there keeps runs; one that is not becomes the run's.
+        std::fs::create_dir(desk.out()).unwrap();
+        desk
     }
 
     pub fn path(&self) -> &Path {

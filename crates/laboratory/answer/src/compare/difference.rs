@@ -31,6 +31,12 @@ pub struct Difference {
 const UNKNOWN: &str = "not known";
 const PROCESSOR: [&str; 2] = ["processor", "CPU features"];
 
+/// The server that toll did not start, of which it knows no more than clients do.
+const FOUND: &str = "address";
+
+/// The server's process, where toll did not start it.
+const PROCESS: &str = "target.pid";
+
 pub(super) fn all(
     a: &ComparedRun<'_>,
     b: &ComparedRun<'_>,
@@ -47,8 +53,30 @@ pub(super) fn all(
     differences.extend(targets(a, b, matches));
     differences.extend(libraries(matches));
     differences.extend(congestion(matches));
+    differences.extend(negotiated(matches));
     differences.extend(settings(matches));
     differences
+}
+
+/// What is not known of the servers of both runs.
+pub(super) fn not_compared(
+    a: &ComparedRun<'_>,
+    b: &ComparedRun<'_>,
+    matches: &[Match<'_>],
+) -> Vec<&'static str> {
+    let has_version = |side: &ComparedRun<'_>, both: &Match<'_>| {
+        let target = |name: &String| side.targets.iter().find(|of| of.cells.contains(name));
+        let target = target(&both.a.row.name).or_else(|| target(&both.b.row.name));
+        target.is_none_or(|target| target.server != FOUND)
+    };
+    let is_unversioned = |both: &Match<'_>| !has_version(a, both) || !has_version(b, both);
+    let has_names = |both: &Match<'_>| [both.a, both.b].map(|side| !side.row.negotiated.is_empty());
+    let is_unnegotiated = |both: &Match<'_>| has_names(both)[0] != has_names(both)[1];
+    let lacking = [
+        ("the server's program and configuration", matches.iter().any(is_unversioned)),
+        ("what was negotiated", matches.iter().any(is_unnegotiated)),
+    ];
+    lacking.into_iter().filter_map(|(what, lacks)| lacks.then_some(what)).collect()
 }
 
 /// What figures depend on. Frequencies are not among it: they are measured beside each trial.
@@ -150,6 +178,21 @@ fn libraries(matches: &[Match<'_>]) -> Vec<Difference> {
     counted(matches.iter().filter_map(of), matches.len())
 }
 
+/// What was negotiated, of cells in which it is known of both runs.
+fn negotiated(matches: &[Match<'_>]) -> Vec<Difference> {
+    let words =
+        |values: &BTreeSet<String>| Some(values.iter().cloned().collect::<Vec<_>>().join(", "));
+    let of = |both: &Match<'_>| {
+        let (a, b) = (&both.a.row.negotiated, &both.b.row.negotiated);
+        let differing = a.iter().filter_map(|(what, a)| {
+            let b = b.get(what).filter(|b| *b != a)?;
+            Some(Difference::of(what, words(a), words(b)))
+        });
+        differing.collect::<Vec<_>>()
+    };
+    counted(matches.iter().flat_map(of), matches.len())
+}
+
 /// What the servers' connections had for congestion control, whatever the machines' was: toll has chosen it
 /// on loopback only since some version.
 fn congestion(matches: &[Match<'_>]) -> Vec<Difference> {
@@ -174,6 +217,8 @@ fn settings(matches: &[Match<'_>]) -> Vec<Difference> {
         let mut keys: Vec<&str> = a.iter().chain(&b).map(|(key, _)| key.as_str()).collect();
         keys.sort_unstable();
         keys.dedup();
+        // Each start of a server has another number.
+        keys.retain(|key| *key != PROCESS);
         for key in keys {
             let (a, b) = (value(&a, key), value(&b, key));
             if a != b {

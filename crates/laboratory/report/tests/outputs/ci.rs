@@ -172,6 +172,7 @@ fn comparison() -> Comparison {
         cells,
     };
     Comparison {
+        not_compared: Vec::new(),
         differences: vec![Difference {
             what: "processor".to_owned(),
             a: SPECIALS.to_owned(),

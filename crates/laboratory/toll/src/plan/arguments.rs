@@ -110,9 +110,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(2..=1_000), help_heading = PLAN)]
     pub(super) trials: u32,
 
-    /// Where to make the folder of the results
-    #[arg(long, value_name = "DIR", default_value = "results", help_heading = OUTPUT)]
-    pub(super) out: PathBuf,
+    /// The folder of the results, as for toll run
+    ///
+    /// [default: results/TIME-plan]
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    pub(super) out: Option<PathBuf>,
 
     /// Print one JSON object instead
     #[arg(long, help_heading = OUTPUT)]

@@ -15,7 +15,7 @@ use study::{Profiling, Study};
 
 use crate::exports::Exports;
 use crate::progress::RunProgress;
-use crate::{Failure, LOAD, OUTPUT, TARGET, gates, json, machine, screen};
+use crate::{Failure, LOAD, OUTPUT, TARGET, gates, json, machine, outputs, screen};
 
 /// Run a study: start its servers, load them, and answer its question.
 ///
@@ -23,7 +23,7 @@ use crate::{Failure, LOAD, OUTPUT, TARGET, gates, json, machine, screen};
 /// `quick`, a first look at this machine in about a minute. Servers run on this machine's loopback,
 /// are restarted each round, idle while another one is measured, and are stopped at the end. The
 /// trials of all cells (combinations of settings) are interleaved, so that drift affects all alike.
-#[derive(clap::Args)]
+#[derive(Default, clap::Args)]
 #[command(after_long_help = EXAMPLES, after_help = crate::MORE)]
 pub(crate) struct Arguments {
     /// The study: the name of a built-in one (quick), or a study file
@@ -33,19 +33,22 @@ pub(crate) struct Arguments {
         hide_possible_values = true,
         help_heading = TARGET,
     )]
-    pub(super) study: Option<String>,
+    pub(crate) study: Option<String>,
 
     /// List the built-in studies: the question of each, and how long it takes here
     #[arg(long, conflicts_with_all = ["study", "continue_"], help_heading = TARGET)]
-    pub(super) list: bool,
+    pub(crate) list: bool,
 
-    /// Where to make the folder of this run's results
-    #[arg(help_heading = OUTPUT, long, value_name = "DIR", default_value = "results")]
-    pub(super) out: PathBuf,
+    /// The folder of this run's results
+    ///
+    /// A folder that is there already, and is no run, keeps runs by time and study. An earlier run of that name is
+    /// kept beside it, with the time in its name [default: results/TIME-STUDY].
+    #[arg(help_heading = OUTPUT, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
 
     /// Continue the run whose results are in this folder: measure what is missing
     #[arg(help_heading = TARGET, long = "continue", id = "continue_", value_name = "DIR", conflicts_with_all = ["study", "out"])]
-    pub(super) continue_: Option<PathBuf>,
+    pub(crate) continue_: Option<PathBuf>,
 
     /// Run only the cells that have this value, such as suite=NAME or case=NAME
     ///
@@ -59,7 +62,7 @@ pub(crate) struct Arguments {
         hide_possible_values = true,
         help_heading = TARGET,
     )]
-    pub(super) only: Vec<String>,
+    pub(crate) only: Vec<String>,
 
     /// Give each case these values of a key too, in turns, and compare them
     ///
@@ -72,57 +75,57 @@ pub(crate) struct Arguments {
         value_name = "KEY=V1,V2",
         conflicts_with = "continue_",
     )]
-    pub(super) vary: Vec<String>,
+    pub(crate) vary: Vec<String>,
 
     /// How many times to measure each cell, instead of the study's number
     #[arg(help_heading = LOAD, long, value_name = "N", conflicts_with = "continue_", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(super) trials: Option<u32>,
+    pub(crate) trials: Option<u32>,
 
     /// Run the study at one of the scales in its file, such as quick
     #[arg(help_heading = LOAD, long, value_name = "NAME", conflicts_with = "continue_")]
-    pub(super) scale: Option<String>,
+    pub(crate) scale: Option<String>,
 
     /// Also load with wrk, ab or h2load, and show whether the two agree
     ///
     /// The load of each cell in the answers is repeated with that program (handshakes with s_time), in
     /// turn with toll and in windows of the same length. The report shows what limited each.
     #[arg(help_heading = LOAD, hide_possible_values = true, long, value_name = "PROGRAM", conflicts_with = "continue_")]
-    pub(super) cross_check: Option<Peer>,
+    pub(crate) cross_check: Option<Peer>,
 
     /// Also sample where the servers' CPU time goes, with perf
     ///
     /// In a trial of its own for each cell, after all others; needs perf, and root or
     /// kernel.perf_event_paranoid=0. A study asks for the same with profile = true.
     #[arg(help_heading = LOAD, long, conflicts_with = "continue_")]
-    pub(super) profile: bool,
+    pub(crate) profile: bool,
 
     /// Your own rules that sort functions into classes of work, tried before toll's
     #[arg(help_heading = LOAD, long, value_name = "FILE", requires = "profile")]
-    pub(super) profile_rules: Option<PathBuf>,
+    pub(crate) profile_rules: Option<PathBuf>,
 
     /// Print the cells, the commands and the time that the run would take, and do nothing
     #[arg(help_heading = OUTPUT, long, conflicts_with = "continue_")]
-    pub(super) dry_run: bool,
+    pub(crate) dry_run: bool,
 
     /// Print each trial as a line of JSON when it ends, and nothing else
     ///
     /// At the end each cross-check is a line too. With --list, the list is one JSON object.
     #[arg(help_heading = OUTPUT, long)]
-    pub(super) json: bool,
+    pub(crate) json: bool,
 
     /// Show no progress, only the answers
     #[arg(help_heading = OUTPUT, long)]
-    pub(super) quiet: bool,
+    pub(crate) quiet: bool,
 
     /// Also show each server that is started, with its version and settings
     #[arg(help_heading = OUTPUT, short, long)]
-    pub(super) verbose: bool,
+    pub(crate) verbose: bool,
 
     #[command(flatten)]
-    pub(super) gates: gates::Gates,
+    pub(crate) gates: gates::Gates,
 
     #[command(flatten)]
-    pub(super) exports: Exports,
+    pub(crate) exports: Exports,
 }
 
 /// What is measured at once: a study, or one of those that a study includes.
@@ -293,9 +296,9 @@ impl Arguments {
 }
 
 /// What a run would do, for a person.
-pub(super) fn in_words(study: &Study, unchecked: &[LeftOut], out: &Path) -> String {
+pub(super) fn in_words(study: &Study, unchecked: &[LeftOut], out: Option<&Path>) -> String {
     let experiments = experiment::of(study);
-    let folder = out.join(format!("TIME-{}", study.name));
+    let folder = outputs::planned_folder(out, &study.name);
     let plans: Vec<DryRun> = experiments.iter().map(|of| of.plan(&folder)).collect();
     let summaries: Vec<&str> = plans.iter().map(|plan| plan.summary.as_str()).collect();
     let mut text =

@@ -2,7 +2,7 @@
 //! whole. What cannot be measured here is left out with its reason.
 
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use cpus::Topology;
 use experiment::{Ended, ErrorClass};
@@ -15,7 +15,7 @@ use super::arguments::{Arguments, PartOfRun, in_words};
 use crate::gates::Outcomes;
 use crate::parts::Parts;
 use crate::studies::{self, time_of};
-use crate::{Exit, Failure};
+use crate::{Exit, Failure, outputs};
 
 /// Runs the studies that a study includes; `file` is its file where it is a new run, and `results` its folder
 /// where it is continued.
@@ -33,7 +33,7 @@ pub(super) fn run(
     included.iter_mut().for_each(|(_, study)| arguments.adjust(study));
     if arguments.dry_run {
         for (_, study) in &included {
-            crate::print(&format!("{}\n", in_words(study, &[], &arguments.out)));
+            crate::print(&format!("{}\n", in_words(study, &[], arguments.out.as_deref())));
         }
         let time: Duration = included.iter().map(|(_, study)| time_of(study)).sum();
         crate::print(&format!("All of it takes {} at most.\n", words(time)));
@@ -41,8 +41,7 @@ pub(super) fn run(
     }
     let results = match results {
         Some(results) => results,
-        None => Results::create(&arguments.out, &study.name, SystemTime::now())
-            .map_err(Failure::request)?,
+        None => outputs::folder(arguments.out.as_deref(), &study.name)?,
     };
     // By their names, which those of their folders are.
     let names = included.iter().map(|(_, study)| study.name.clone());

@@ -24,9 +24,8 @@ fn study(folder: &TempDir, case: &str) -> Command {
 
 /// The text of a file in the result folder.
 fn result(folder: &TempDir, output: &Output, file: &str) -> String {
-    let result = fs::read_dir(folder.path().join("results")).unwrap().next();
-    let result = result.unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(&output.stderr)));
-    fs::read_to_string(result.unwrap().path().join(file)).unwrap()
+    let text = fs::read_to_string(folder.path().join("results").join(file));
+    text.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
 }
 
 fn journal(folder: &TempDir, output: &Output) -> Vec<TrialRecord> {

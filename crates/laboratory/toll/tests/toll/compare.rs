@@ -131,8 +131,9 @@ impl Quick {
 
 /// A command that a page shows with gates: `compare`, and its options.
 fn shown_with_gates(page: &str) -> Vec<(String, Vec<String>)> {
-    // What --vary does is not of these runs.
-    let is_shown = |line: &&str| line.starts_with("toll ") && !line.contains("--vary");
+    // What --vary does is not of these runs, nor what a load does.
+    let is_other = |line: &str| line.contains("--vary") || line.starts_with("toll load");
+    let is_shown = |line: &&str| line.starts_with("toll ") && !is_other(line);
     let commands = page.lines().filter(is_shown).filter(|line| line.contains("--gate"));
     let parts = |line: &str| {
         let command = line.split('#').next().unwrap();

@@ -51,8 +51,6 @@ fn run_on_a_small_disk(study: &Path, saved: &Path) -> Output {
 fn a_full_disk_ends_the_run_with_what_was_measured() {
     let desk = Desk::new(STUDY);
     let saved = desk.out();
-    std::fs::create_dir(&saved).unwrap();
-
     let ended = run_on_a_small_disk(&desk.study(), &saved);
     let (said, why) = (text(&ended.stdout), text(&ended.stderr));
     assert_eq!(ended.status.code(), Some(3), "{why}\n{said}");

@@ -71,9 +71,7 @@ fn beside_openssl(library: &str, setting: Option<&str>) -> String {
         .unwrap();
     let said = text(&output.stdout) + &text(&output.stderr);
     assert!(output.status.code() != Some(2), "{said}");
-    let results =
-        fs::read_dir(desk.path().join("results")).unwrap().next().unwrap().unwrap().path();
-    let journal = fs::read_to_string(results.join("journal.jsonl")).unwrap();
+    let journal = fs::read_to_string(desk.path().join("results/journal.jsonl")).unwrap();
     assert_eq!(journal.lines().count(), 1, "{journal}{said}");
     let skipped: Vec<_> = said.lines().filter(|line| line.starts_with("Skipped: ")).collect();
     let [skipped] = skipped.as_slice() else { panic!("{said}") };

@@ -19,6 +19,7 @@ mod http2;
 mod http3;
 mod included;
 mod install;
+mod kept_loads;
 mod libraries;
 mod load;
 mod lost_outputs;

@@ -151,6 +151,6 @@ fn an_agent_that_is_asked_to_end_takes_its_servers_and_its_folder_with_it() {
         // toll would start another one for the next trial.
         drop(child);
         until("its servers end with it", || scene.processes().is_empty());
-        std::fs::remove_dir_all(scene.desk.out()).unwrap();
+        std::fs::remove_dir_all(scene.desk.results()).unwrap();
     }
 }
