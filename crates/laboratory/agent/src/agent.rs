@@ -84,10 +84,10 @@ impl Agent {
                 self.objects = Some(Arc::new(made));
                 value(note)
             }
-            AgentRequest::Reserve { listen, nonce } => {
+            AgentRequest::Reserve { listen, nonce, datagrams } => {
                 let ports = Ports::reserve(&listen)?;
                 let addresses: Vec<SocketAddr> = [ports.https(), ports.http()].concat();
-                let prover = Prover::start(&addresses, &nonce).map_err(Refusal::of)?;
+                let prover = Prover::start(&addresses, &nonce, datagrams).map_err(Refusal::of)?;
                 self.reserved = Some((ports, prover));
                 value(addresses)
             }

@@ -8,7 +8,9 @@ use std::rc::Rc;
 use cpus::CpuList;
 use load::Source;
 use objects::Files;
-use targets::{ClientFiles, ClientPem, Host, ServerFacts, Settings, Shell, Silence, shortened};
+use targets::{
+    ClientFiles, ClientPem, Host, ServerFacts, Settings, Shell, Silence, Target, shortened,
+};
 use units::Bytes;
 
 use crate::connection::Connection;
@@ -143,7 +145,7 @@ impl RemoteHost {
             };
             settings.target.listen = vec![address.ok_or_else(lacks)?];
         }
-        let (proven, clients) = self.prove(&settings.target.listen, clients)?;
+        let (proven, clients) = self.prove(&settings.target, clients)?;
         let begun = self
             .ask(&request(Box::new(settings)))
             .map_err(|refusal: Refusal| Refusal { why: self.logs.copied(refusal.why), ..refusal });
@@ -195,11 +197,12 @@ impl RemoteHost {
     /// The addresses of a server to be started, and of the machines that will load it.
     fn prove(
         &self,
-        listen: &[IpAddr],
+        target: &Target,
         clients: &Clients<'_>,
     ) -> Result<(Vec<SocketAddr>, Vec<IpAddr>), Refusal> {
         let nonce = proof::nonce().map_err(Refusal::of)?;
-        let request = AgentRequest::Reserve { listen: listen.to_vec(), nonce: nonce.clone() };
+        let (listen, datagrams) = (target.listen.clone(), target.quic);
+        let request = AgentRequest::Reserve { listen, nonce: nonce.clone(), datagrams };
         let addresses: Vec<SocketAddr> = self.ask(&request)?;
         let mut own = None;
         for source in clients.sources {
@@ -261,10 +264,11 @@ mod tests {
             let requests = BufReader::new(there).lines().map_while(Result::ok);
             for request in requests.filter(|line| !line.is_empty()) {
                 let done = match serde_json::from_str(&request).unwrap() {
-                    AgentRequest::Reserve { listen, nonce } => {
+                    AgentRequest::Reserve { listen, nonce, datagrams } => {
                         let ports = Ports::reserve(&listen).unwrap();
                         addresses = [ports.https(), ports.http()].concat();
-                        reserved = Some((Prover::start(&addresses, &nonce).unwrap(), ports));
+                        reserved =
+                            Some((Prover::start(&addresses, &nonce, datagrams).unwrap(), ports));
                         json!(addresses)
                     }
                     AgentRequest::Start(_) => {

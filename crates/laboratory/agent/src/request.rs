@@ -37,8 +37,8 @@ pub(crate) enum AgentRequest {
     /// Makes the objects that servers serve; answers why they are not in memory, where they are not.
     Objects { sizes: Vec<Bytes>, files: Vec<Files> },
     /// Reserves the ports of a server, and answers this number there until the server starts; answers
-    /// with their addresses.
-    Reserve { listen: Vec<IpAddr>, nonce: String },
+    /// with their addresses. Over UDP too where the server is loaded by datagrams.
+    Reserve { listen: Vec<IpAddr>, nonce: String, datagrams: bool },
     /// Starts a server on the ports that were reserved last: [`ServerStarted`].
     Start(Box<Settings>),
     /// Ends a server and starts another process of it, on the ports that were reserved last.
