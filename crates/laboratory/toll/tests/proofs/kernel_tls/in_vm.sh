@@ -47,6 +47,8 @@ run() {
 }
 
 mkdir -p /tmp/served/files && cd /tmp/served
+# A folder that is there keeps runs.
+mkdir -p study suites traced gone
 head -c 3000000 "$toll" >files/long
 echo short >files/short
 
