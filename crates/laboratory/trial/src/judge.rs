@@ -338,6 +338,9 @@ impl Trial {
             warnings.extend(Warning::paced(&receipt.obtained, self.runs_on.is_some()));
         }
         warnings.extend(Warning::client_certificate(&receipt.obtained));
+        if self.job.url.is_tls() {
+            warnings.extend(Warning::expired_authority(&self.job.trust.expired()));
+        }
         if plan.key_exchange() != KeyExchangeMode::Retried {
             warnings.extend(Warning::hello_retry_requests(&receipt.obtained));
         }

@@ -125,6 +125,8 @@ pub enum WarningKind {
     ObjectsInCache,
     /// The server asked for a certificate of the client.
     ClientCertificate,
+    /// A certificate that the load was told to trust has expired.
+    ExpiredAuthority,
     /// Handshakes needed a second ClientHello.
     HelloRetryRequests,
     /// The window was too short for the clocks of the server's CPU time.
@@ -633,6 +635,22 @@ impl Warning {
                 "what it costs the server to verify one is not in these figures; give \
                      --client-certificate FILE --client-key FILE, or turn it off for the measurement"
                     .into(),
+        })
+    }
+
+    /// Certificates of `--ca` that have expired, by their subjects.
+    pub(crate) fn expired_authority(expired: &[String]) -> Option<Self> {
+        let first = expired.first()?;
+        let others = match expired.len() {
+            1 => String::new(),
+            count => format!(" and {} others", thousands(count as u64 - 1)),
+        };
+        Some(Self {
+            kind: WarningKind::ExpiredAuthority,
+            seen: format!("a certificate of --ca has expired: {first}{others}"),
+            likely_cause: "the file is old; toll trusts what is named, and other clients refuse it"
+                .to_owned(),
+            remedy: "give the current authority with --ca".to_owned(),
         })
     }
 

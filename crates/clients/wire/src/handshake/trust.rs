@@ -6,9 +6,11 @@
 
 use std::sync::{Arc, LazyLock};
 
+use openssl::asn1::Asn1Time;
 use openssl::hash::MessageDigest;
 use openssl::pkey::PKey;
 use openssl::rsa::{Padding, Rsa};
+use openssl::x509::{X509, X509NameEntryRef};
 use rustls::client::danger::ServerCertVerifier;
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
@@ -32,6 +34,30 @@ static SYSTEM: LazyLock<RootCertStore> = LazyLock::new(|| {
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     roots
 });
+
+impl Trust {
+    /// The subjects of the named certificates whose time is over. WebPKI does not look at the validity of an authority
+    /// (RFC 5280, section 6.1, leaves that open), and other clients do.
+    pub fn expired(&self) -> Vec<String> {
+        let Self::File(path) = self else { return Vec::new() };
+        let read = || {
+            let named = X509::stack_from_pem(&std::fs::read(path).ok()?).ok()?;
+            let now = Asn1Time::days_from_now(0).ok()?;
+            let is_over = |of: &X509| of.not_after() < &*now;
+            Some(named.into_iter().filter(is_over).map(|of| subject(&of)).collect())
+        };
+        read().unwrap_or_default()
+    }
+}
+
+/// `CN=Example CA, O=Example`
+fn subject(certificate: &X509) -> String {
+    let part = |entry: &X509NameEntryRef| {
+        let key = entry.object().nid().short_name().ok()?;
+        Some(format!("{key}={}", entry.data().to_string().ok()?.escape_debug()))
+    };
+    certificate.subject_name().entries().filter_map(part).collect::<Vec<_>>().join(", ")
+}
 
 /// The certificates that are trusted.
 pub(super) struct Trusted {

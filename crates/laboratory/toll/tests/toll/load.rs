@@ -11,6 +11,12 @@ use std::time::Duration;
 
 use cpus::CpuList;
 use load::{Count, Wakeups};
+use openssl::asn1::Asn1Time;
+use openssl::ec::{EcGroup, EcKey};
+use openssl::hash::MessageDigest;
+use openssl::nid::Nid;
+use openssl::pkey::PKey;
+use openssl::x509::{X509, X509Name};
 use support::{Killed, Serve, answering, answering_to, first_cpu, last_cpu, text, toll, toll_path};
 use trial::{LatencyNs, Limit, TrialRecord, WarningKind};
 use units::Bytes;
@@ -910,4 +916,44 @@ fn a_proxy_of_the_environment_is_named_where_others_would_use_it() {
     assert!(!told(&format!("http://{own}/"), "HTTPS_PROXY"));
     let loopback = closing([127, 0, 0, 1].into());
     assert!(!told(&format!("https://{loopback}/"), "HTTPS_PROXY"));
+}
+
+/// An authority whose time was over long ago, in PEM form.
+fn expired_authority() -> String {
+    let curve = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1).unwrap();
+    let key = PKey::from_ec_key(EcKey::generate(&curve).unwrap()).unwrap();
+    let mut name = X509Name::builder().unwrap();
+    name.append_entry_by_text("CN", "Old Root").unwrap();
+    let name = name.build();
+    let mut authority = X509::builder().unwrap();
+    authority.set_version(2).unwrap();
+    authority.set_subject_name(&name).unwrap();
+    authority.set_issuer_name(&name).unwrap();
+    authority.set_pubkey(&key).unwrap();
+    authority.set_not_before(&Asn1Time::from_unix(0).unwrap()).unwrap();
+    authority.set_not_after(&Asn1Time::from_unix(86_400).unwrap()).unwrap();
+    authority.sign(&key, MessageDigest::sha256()).unwrap();
+    String::from_utf8(authority.build().to_pem().unwrap()).unwrap()
+}
+
+#[test]
+fn an_authority_that_has_expired_is_named() {
+    let server = Serve::pinned(&[]);
+    let own = std::fs::read_to_string(server.certificate()).unwrap();
+    let file = server.folder.path().join("authorities.pem");
+    let warned = |authorities: &str| {
+        std::fs::write(&file, authorities).unwrap();
+        let mut command = toll();
+        command
+            .arg("load")
+            .arg(format!("https://{}/bytes/1KiB", server.tls))
+            .arg("--ca")
+            .arg(&file);
+        command.args(["-c", "2", "--warmup", "300ms", "-d", "300ms"]);
+        let mut warnings = line(&mut command).warnings.into_iter();
+        warnings.find(|warning| warning.kind == WarningKind::ExpiredAuthority)
+    };
+    assert_eq!(warned(&own), None);
+    let warning = warned(&format!("{own}{}", expired_authority())).unwrap();
+    assert!(warning.seen.contains("CN=Old Root"), "{warning}");
 }
