@@ -21,6 +21,6 @@ pub use entry::{Entry, Place, Role, TrialLine};
 pub use journal::{Journal, JournalError};
 pub use left_out::LeftOutLines;
 pub use params::{Param, Params};
-pub use results::{Lock, Results, ResultsError, TargetRecord};
+pub use results::{Lock, Results, ResultsError, TargetRecord, Unmeasured};
 pub use sought::{ImpossibleStep, Sought};
 pub use whole_file::write_whole;

@@ -42,6 +42,16 @@ pub struct Lock {
     _file: File,
 }
 
+/// Why nothing was measured of an included study.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Unmeasured {
+    /// What it needs is not installed here: it was left out.
+    Absent(String),
+    /// It could not begin, or failed before its first trial had ended.
+    Failed { failed: String },
+}
+
 /// A server of a run, as `targets.json` in the result folder describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetRecord {
@@ -270,12 +280,12 @@ impl Results {
     }
 
     /// Writes why nothing was measured of an included study.
-    pub fn write_left_out(&self, why: &str) -> Result<(), ResultsError> {
-        self.write_json(LEFT_OUT, &why)
+    pub fn write_unmeasured(&self, why: &Unmeasured) -> Result<(), ResultsError> {
+        self.write_json(LEFT_OUT, why)
     }
 
-    /// Reads it; `None` where it was not left out.
-    pub fn left_out(&self) -> Result<Option<String>, ResultsError> {
+    /// Reads it; `None` where it was measured, or its turn did not come.
+    pub fn unmeasured(&self) -> Result<Option<Unmeasured>, ResultsError> {
         self.read_json(LEFT_OUT)
     }
 

@@ -6,7 +6,7 @@ use answer::Shortfall;
 use answer::claims::PaperClaims;
 use answer::findings::{Findings, Item, Listing, ShownAnswer};
 use answer::summary::Summary;
-use journal::Results;
+use journal::{Results, Unmeasured};
 use report::Run;
 use study::Study;
 
@@ -26,12 +26,26 @@ pub(crate) struct Parts {
 struct StudyPart {
     study: Study,
     results: Results,
-    /// What was found, or why nothing was.
-    found: Result<Found, String>,
+    found: Result<Found, Nothing>,
 }
 
-/// Of a study whose turn did not come.
-const NOT_BEGUN: &str = "not measured yet";
+/// Why nothing was found of a study.
+struct Nothing {
+    why: String,
+    /// Whether it was left out, since it cannot be measured here; else the run lacks it.
+    is_left_out: bool,
+}
+
+impl From<Option<Unmeasured>> for Nothing {
+    fn from(unmeasured: Option<Unmeasured>) -> Self {
+        match unmeasured {
+            Some(Unmeasured::Absent(why)) => Self { why, is_left_out: true },
+            Some(Unmeasured::Failed { failed: why }) => Self { why, is_left_out: false },
+            // Its turn did not come.
+            None => Self { why: "not measured yet".to_owned(), is_left_out: false },
+        }
+    }
+}
 
 impl Parts {
     /// The included studies as they were begun, each with its folder.
@@ -52,11 +66,13 @@ impl Parts {
         let part = |(study, results): (Study, Results)| {
             let found = match Found::read(&results) {
                 Ok(found) if found.is_empty() => {
-                    let why = results.left_out().map_err(Failure::request)?;
-                    Err(why.unwrap_or_else(|| NOT_BEGUN.to_owned()))
+                    Err(results.unmeasured().map_err(Failure::request)?.into())
                 }
                 Ok(found) => Ok(found),
-                Err(failure) => Err(broken.get_or_insert(failure).message.clone()),
+                Err(failure) => {
+                    let why = broken.get_or_insert(failure).message.clone();
+                    Err(Nothing { why, is_left_out: false })
+                }
             };
             Ok(StudyPart { study, results, found })
         };
@@ -101,19 +117,19 @@ impl Parts {
     pub(crate) fn lacking(&self, folder: &Path) -> Vec<Lacking> {
         let of_part = |part: &StudyPart| match &part.found {
             Ok(found) => found.lacking(&folder.join(&part.study.name)),
-            Err(why) if why == NOT_BEGUN => Some(Lacking {
+            Err(nothing) => (!nothing.is_left_out).then(|| Lacking {
                 shortfall: Shortfall::ALL,
-                words: format!("{}: {why}", part.study.name),
+                words: format!("{}: {}", part.study.name, nothing.why),
             }),
-            Err(_) => None,
         };
         self.parts.iter().filter_map(of_part).collect()
     }
 
     /// What was left out and why, a clause each.
     pub(crate) fn left_out(&self) -> Vec<String> {
-        let why =
-            |part: &StudyPart| Some(format!("{}: {}", part.study.name, part.found.as_ref().err()?));
+        let why = |part: &StudyPart| {
+            Some(format!("{}: {}", part.study.name, part.found.as_ref().err()?.why))
+        };
         self.parts.iter().filter_map(why).collect()
     }
 
@@ -128,14 +144,14 @@ impl Parts {
             ..ShownAnswer::default()
         });
         let item = |part: &StudyPart| {
-            let text = part.found.as_ref().err()?.clone();
+            let text = part.found.as_ref().err()?.why.clone();
             Some(Item { label: part.study.name.clone(), text, is_warning: true })
         };
         let items: Vec<Item> = self.parts.iter().filter_map(item).collect();
         let about = if items.is_empty() { "" } else { "Nothing of these is shown." };
         let claims = |part: &StudyPart| match &part.found {
             Ok(found) => found.analysis.claims_of_paper(),
-            Err(why) => PaperClaims::not_measured(&part.study, why),
+            Err(nothing) => PaperClaims::not_measured(&part.study, &nothing.why),
         };
         Findings {
             answers: answers.collect(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use cpus::Topology;
 use experiment::{Ended, ErrorClass};
 use file::StudyFile;
-use journal::Results;
+use journal::{Results, Unmeasured};
 use study::Study;
 use units::Nanos;
 
@@ -104,19 +104,24 @@ fn measure(
             Err(error) => error,
         };
         let name = &study.name;
-        match error.class() {
-            ErrorClass::Absent if !arguments.is_silent() => {
-                arguments.say(&format!("{name} is left out: {error}"));
+        let unmeasured = match error.class() {
+            ErrorClass::Absent => {
+                let words = format!("{name} is left out: {error}");
+                match arguments.is_silent() {
+                    true => crate::note(format_args!("{words}")),
+                    false => arguments.say(&words),
+                }
+                Unmeasured::Absent(error.to_string())
             }
-            ErrorClass::Absent => crate::note(format_args!("{name} is left out: {error}")),
             class => {
                 crate::note(format_args!("{name}: {error}"));
                 ended.is_any_failed = true;
                 ended.is_any_measured |= class == ErrorClass::Failed;
+                Unmeasured::Failed { failed: error.to_string() }
             }
-        }
+        };
         // What a report says where nothing of it is in the journal.
-        results.write_left_out(&error.to_string()).map_err(Failure::request)?;
+        results.write_unmeasured(&unmeasured).map_err(Failure::request)?;
     }
     Ok(ended)
 }

@@ -195,6 +195,9 @@ fn an_included_study_that_fails_is_not_left_out() {
     for study in ["ciphers", "more"] {
         assert_eq!(rows(&desk.results().join(study)), 12, "{told}");
     }
+    // A report later knows it too.
+    let report = toll().arg("report").arg(desk.results()).output().unwrap();
+    assert_eq!(report.status.code(), Some(3), "{report:?}");
     // Alone it is the request that is wrong.
     std::fs::write(desk.study(), "schema = 1\nquestion = \"?\"\ninclude = [\"server.toml\"]\n")
         .unwrap();
