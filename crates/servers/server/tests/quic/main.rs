@@ -130,6 +130,23 @@ fn a_file_that_shrinks_ends_its_stream() {
 }
 
 #[test]
+fn a_head_that_trickles_has_no_longer_than_another() {
+    let timeout = Duration::from_millis(300);
+    let server = Serving::new(Settings { timeout, ..settings() });
+    let mut client = Client::connect(server.address);
+    let request = head("GET", "/bytes/1KiB", &[("x", &"x".repeat(4_000))]);
+    let id = client.send(Dir::Bi, &request[..10], false);
+    // A byte with each look, every 5 ms, so that the connection is never idle.
+    let mut sent = 10;
+    client.until(|client| {
+        sent += client.quic.send_stream(id).write(&request[sent..sent + 1]).unwrap_or(0);
+        !client.stopped.is_empty() || sent + 1 == request.len()
+    });
+    assert_eq!(client.stopped, [(id, number(RequestRejected))]);
+    assert_eq!(client.get("/bytes/1KiB").status, 200);
+}
+
+#[test]
 fn many_streams_are_answered_side_by_side() {
     let server = Serving::new(settings());
     let mut client = Client::connect(server.address);
