@@ -429,7 +429,8 @@ mod tests {
         for _ in 0..1000 {
             context.coalescing.ended(32 * MILLISECOND, 1);
         }
-        context.woken = context.now();
+        // So that a thread that stands still for a moment has some of its pause left.
+        context.woken = context.now() + 20 * MILLISECOND;
         context.pause(64, until);
         context.recorder.into_outcome().latencies.coalescing
     }

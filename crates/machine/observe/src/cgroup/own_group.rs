@@ -91,6 +91,8 @@ mod tests {
     use std::os::unix::process::CommandExt;
     use std::process::Command;
 
+    use support::{Killed, until};
+
     use super::*;
 
     #[test]
@@ -102,21 +104,20 @@ mod tests {
         let folder = group.0.clone();
         let mut entrance = group.entrance().unwrap();
         let mut shell = Command::new("sh");
-        shell.args(["-c", "exec sleep 1000"]);
+        shell.args(["-c", "while :; do :; done"]);
         // SAFETY: writing is one system call.
         unsafe { shell.pre_exec(move || io::Write::write_all(&mut entrance, b"0")) };
-        let mut shell = shell.spawn().unwrap();
-        let account = CpuAccount::of(&Root::machine(), shell.id()).unwrap();
-        assert!(
-            account.holds_only(&|pid| pid == shell.id()) && account.used() > Some(units::Nanos(0))
-        );
+        let shell = Killed::start(&mut shell);
+        let account = CpuAccount::of(&Root::machine(), shell.pid()).unwrap();
+        assert!(account.holds_only(&|pid| pid == shell.pid()));
+        // The kernel charges time later than it is used.
+        until("its time is in the account", || account.used() > Some(units::Nanos(0)));
         // One that a killed run has left: nobody has so high a number.
         let left = folder.with_file_name(format!("{NAME}{}-0", 1 << 30));
         std::fs::create_dir(&left).unwrap();
         let next = OwnGroup::make().unwrap();
         assert!(!left.exists() && next.0.exists() && folder.exists());
-        shell.kill().unwrap();
-        shell.wait().unwrap();
+        drop(shell);
         drop((group, next));
         assert!(!folder.exists());
     }
