@@ -8,7 +8,6 @@ mod answer;
 mod answers;
 mod authored;
 mod bar;
-mod baseline_ratio;
 mod best;
 mod bill;
 mod bounds;
@@ -20,6 +19,7 @@ mod cpu_use;
 mod cross_check;
 mod crossover;
 mod cycles;
+pub(crate) mod decisions;
 mod derived;
 mod findings;
 mod gates;
@@ -52,7 +52,6 @@ use study::Study;
 
 pub use answer::Answer;
 pub use bar::{AnswerCurve, AnswerFigure, AnswerPoint, Projected};
-pub use baseline_ratio::BaselineRatio;
 pub use bill::{Bill, CellBill, Parts, Sampled};
 pub use bounds::LittlesLawBounds;
 pub use cipher::CipherCost;
@@ -60,6 +59,7 @@ pub use cpu_use::CpuUse;
 pub use cross_check::{Agreement, CrossCheck};
 pub use crossover::Crossover;
 pub use cycles::Cycles;
+pub use decisions::Decisions;
 pub use derived::Derived;
 pub use left_out::{LeftOut, WhyLeftOut};
 pub use loopback::{Loopback, LoopbackOfCell};
@@ -126,9 +126,9 @@ pub struct Analysis {
     /// What the cells and the rows of tables are judged by.
     #[serde(skip)]
     pub rows: Vec<MeasuredRow>,
-    /// The rows that answers compare with a baseline.
+    /// How they compare, by the answers.
     #[serde(skip)]
-    pub ratios: Vec<BaselineRatio>,
+    pub decisions: Decisions,
     /// What became of the gates of the study's answers; `toll` prints them with those of `--gate`.
     #[serde(skip)]
     pub gates: Vec<GateOutcome>,
@@ -160,18 +160,10 @@ impl Analysis {
         in_order.sort_by_key(|trial| trial.place.order);
         let of_cells = || rows.iter().filter(|row| row.cell.is_some());
         let measured: Vec<MeasuredRow> = rows.iter().map(|row| row.measured.clone()).collect();
-        let ratios = baseline_ratio::all(&study.answers, &rows);
-        let compared = |rule| Compared::all(rule, &rows);
-        let compared: Vec<Vec<Compared<'_>>> = study.answers.iter().map(compared).collect();
+        let decisions = Decisions::of(&study.answers, &rows);
+        let compared = Compared::of_answers(study, &rows, &decisions);
         Self {
-            projections: compared
-                .iter()
-                .enumerate()
-                .flat_map(|(place, compared)| {
-                    let of_rule = projection::projections(compared).into_iter();
-                    of_rule.map(move |of| Projection { rule: place, ..of })
-                })
-                .collect(),
+            projections: compared.iter().flat_map(|of| projection::projections(of)).collect(),
             study: study.name.clone(),
             question: study.question.clone(),
             trials: of_cells().map(|row| row.trials).sum(),
@@ -187,9 +179,9 @@ impl Analysis {
             cut: study.cut.iter().map(|of| of.what.clone()).collect(),
             claims: claims::judge(&study.claims, &measured, &study.cut),
             source: source(study),
+            gates: gates::all(&study.answers, &decisions, &measured),
             rows: measured,
-            gates: gates::all(&study.answers, &ratios),
-            ratios,
+            decisions,
             costs,
         }
     }

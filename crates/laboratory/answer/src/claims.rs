@@ -1,7 +1,7 @@
 //! Published claims, each judged by the rows of a run: whether it holds here.
 //!
 //! The interval decides, never the median: a claim holds where the whole interval lies in the published range,
-//! and differs where all of it lies outside. Of one published figure, which no interval lies in, it holds where the
+//! and differs where all of it lies outside, with all claims of a paper decided together. Of one published figure, which no interval lies in, it holds where the
 //! two do not differ significantly, if the interval is narrow enough to say so.
 
 #[cfg(test)]
@@ -14,7 +14,7 @@ use study::metric::Kind;
 use study::{Claim, ClaimedFigure, ClaimedRange, Cut, Metric, Study};
 
 use crate::comparable::ratio;
-use crate::figure::{Figure, paired, ratios_by_round};
+use crate::figure::{Figure, decisions, paired, ratios_by_round};
 use crate::limits::in_words;
 use crate::mark::Mark;
 use crate::measured::{IS_A_MAXIMUM, MeasuredRow, is_more_than_a_tenth};
@@ -82,9 +82,18 @@ impl ClaimResult {
     }
 }
 
-/// Judges claims by the rows of a run, of whose study this was cut.
+/// Judges claims by the rows of a run, of whose study this was cut. A table has all of them, so they are decided
+/// together.
 pub fn judge(claims: &[Claim], rows: &[MeasuredRow], cut: &[Cut]) -> Vec<JudgedClaim> {
-    claims.iter().map(|claim| JudgedClaim::of(claim, rows, cut)).collect()
+    let asked: Vec<_> = claims.iter().map(|claim| Asked::of(claim, rows, cut)).collect();
+    let ends = |of: &Asked<'_>| of.ends().into_iter().flatten();
+    let family = asked.iter().flatten().flat_map(|of| ends(of).map(|end| (&of.figure, end)));
+    let mut decisions = decisions(family).into_iter();
+    let judged = |(claim, of): (&Claim, &Result<Asked<'_>, Option<String>>)| match of {
+        Ok(of) => of.judged(of.ends().map(|end| end.and_then(|_| decisions.next()))),
+        Err(why) => JudgedClaim::not_measured(claim, why.clone()),
+    };
+    claims.iter().zip(&asked).map(judged).collect()
 }
 
 impl PaperClaims {
@@ -105,28 +114,49 @@ struct Rows<'a> {
     than: Option<[&'a MeasuredRow; 2]>,
 }
 
-impl JudgedClaim {
-    fn of(claim: &Claim, rows: &[MeasuredRow], cut: &[Cut]) -> Self {
-        let Some(measured) = &claim.measured else {
-            return Self::not_measured(claim, claim.why.clone());
-        };
+/// A claim whose figure was measured.
+struct Asked<'a> {
+    claim: &'a Claim,
+    measured: &'a ClaimedFigure,
+    rows: Rows<'a>,
+    figure: Figure,
+}
+
+impl<'a> Asked<'a> {
+    /// # Errors
+    /// Why it has no figure, where that is known.
+    fn of(claim: &'a Claim, rows: &'a [MeasuredRow], cut: &[Cut]) -> Result<Self, Option<String>> {
+        let measured = claim.measured.as_ref().ok_or_else(|| claim.why.clone())?;
         let choices = choices(measured, rows);
         let with_figure =
-            choices.iter().find_map(|rows| Some((rows, rows.figure(measured.metric)?)));
-        let Some((rows, figure)) = with_figure else {
-            let why = match choices.first() {
+            choices.iter().find_map(|rows| Some((*rows, rows.figure(measured.metric)?)));
+        let (rows, figure) = with_figure.ok_or_else(|| {
+            Some(match choices.first() {
                 Some(rows) => rows.lacking(measured.metric),
                 None => absent(measured, rows, cut),
-            };
-            return Self::not_measured(claim, Some(why));
-        };
-        let result = result(&figure, claim.range(measured.metric));
+            })
+        })?;
+        Ok(Self { claim, measured, rows, figure })
+    }
+
+    /// What the client limited says nothing of the server.
+    fn is_of_client(&self) -> bool {
+        self.measured.metric.row().kind == Kind::Throughput && self.rows.has(Mark::ClientBound)
+    }
+
+    /// Those of the published range that the figure is to be compared with.
+    fn ends(&self) -> [Option<f64>; 2] {
+        let ClaimedRange { low, high } = self.claim.range(self.measured.metric);
+        [low, high].map(|end| end.filter(|_| !self.is_of_client()))
+    }
+
+    /// By what the figure shows beside the ends.
+    fn judged(&self, beside: [Option<Decision>; 2]) -> JudgedClaim {
+        let Self { claim, measured, rows, figure } = self;
+        let result = self.result(beside);
         let limited = rows.limited();
-        let is_of_client =
-            measured.metric.row().kind == Kind::Throughput && rows.has(Mark::ClientBound);
         let (result, why) = match (result, rows.disturbed()) {
-            // What the client limited says nothing of the server.
-            _ if is_of_client => (ClaimResult::NotMeasurable, limited),
+            _ if self.is_of_client() => (ClaimResult::NotMeasurable, limited),
             (ClaimResult::TooFewTrials, _) => (result, None),
             // An interval does not cover what disturbs all trials alike.
             (_, Some(why)) => (ClaimResult::NotDecided, Some(why)),
@@ -136,10 +166,28 @@ impl JudgedClaim {
                 (result, (!why.is_empty()).then(|| why.join("; ")))
             }
         };
-        let here = rows.in_words(measured, &figure);
-        Self { here, figure: Some(figure), ..Self::new(claim, result, why) }
+        let here = rows.in_words(measured, figure);
+        JudgedClaim { here, figure: Some(figure.clone()), ..JudgedClaim::new(claim, result, why) }
     }
 
+    fn result(&self, beside: [Option<Decision>; 2]) -> ClaimResult {
+        use Decision::{Sure, TooFew};
+        use Direction::{Above, Below};
+        let [low, high] = self.ends();
+        let interval = self.figure.estimate.interval;
+        let is_narrow = interval.high - interval.low <= WIDEST * self.figure.median().abs();
+        match beside {
+            [Some(TooFew), _] | [_, Some(TooFew)] => ClaimResult::TooFewTrials,
+            [Some(Sure(Below)), _] => ClaimResult::DiffersLess,
+            [_, Some(Sure(Above))] => ClaimResult::DiffersMore,
+            [None | Some(Sure(Above)), None | Some(Sure(Below))] => ClaimResult::Holds,
+            _ if low == high && is_narrow => ClaimResult::Holds,
+            _ => ClaimResult::NotDecided,
+        }
+    }
+}
+
+impl JudgedClaim {
     fn not_measured(claim: &Claim, why: Option<String>) -> Self {
         Self::new(claim, ClaimResult::NotMeasurable, why)
     }
@@ -157,23 +205,6 @@ impl JudgedClaim {
             result,
             why,
         }
-    }
-}
-
-/// What a figure shows beside a range.
-fn result(figure: &Figure, ClaimedRange { low, high }: ClaimedRange) -> ClaimResult {
-    use Decision::{Sure, TooFew};
-    use Direction::{Above, Below};
-    let beside = |end: Option<f64>| end.map(|end| Decision::of_interval(&figure.estimate, end));
-    let interval = figure.estimate.interval;
-    let is_narrow = interval.high - interval.low <= WIDEST * figure.median().abs();
-    match (beside(low), beside(high)) {
-        (Some(TooFew), _) | (_, Some(TooFew)) => ClaimResult::TooFewTrials,
-        (Some(Sure(Below)), _) => ClaimResult::DiffersLess,
-        (_, Some(Sure(Above))) => ClaimResult::DiffersMore,
-        (None | Some(Sure(Above)), None | Some(Sure(Below))) => ClaimResult::Holds,
-        _ if low == high && is_narrow => ClaimResult::Holds,
-        _ => ClaimResult::NotDecided,
     }
 }
 

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use stats::{Decision, Direction, Estimate, SampleError, Signs, signs};
+use stats::{Decision, Direction, Estimate, SampleError, signs};
 
 /// A median with its interval and what it was taken from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -33,16 +33,9 @@ impl Decided {
     /// Decides figures that are read together, each a ratio to what it is compared with, or where `value`
     /// is 0 a difference from it.
     pub(crate) fn decide<K>(family: Vec<(K, Figure)>, value: f64) -> Vec<(K, Self)> {
-        let sides: Vec<_> = family.iter().map(|(_, figure)| figure.sides_of(value)).collect();
-        let sides: Vec<&Signs> = sides.iter().map(Vec::as_slice).collect();
-        let decided = family.into_iter().zip(Decision::of_rounds(&sides));
+        let decisions = decisions(family.iter().map(|(_, figure)| (figure, value)));
+        let decided = family.into_iter().zip(decisions);
         decided.map(|((key, figure), decision)| (key, Self { figure, decision })).collect()
-    }
-
-    /// Of one that is read by itself.
-    pub(crate) fn alone(figure: Figure, value: f64) -> Self {
-        let decision = Decision::of_rounds(&[&figure.sides_of(value)])[0];
-        Self { figure, decision }
     }
 
     /// Of a ratio: that of the other to this one.
@@ -71,6 +64,13 @@ impl Decided {
             _ => Signed::NoDifference,
         }
     }
+}
+
+/// What figures show that are read together, each beside a value.
+pub(crate) fn decisions<'a>(family: impl IntoIterator<Item = (&'a Figure, f64)>) -> Vec<Decision> {
+    let sides = family.into_iter().map(|(figure, value)| figure.sides_of(value));
+    let sides: Vec<_> = sides.collect();
+    Decision::of_rounds(&sides.iter().map(Vec::as_slice).collect::<Vec<_>>())
 }
 
 /// A difference with its direction.
@@ -190,6 +190,10 @@ impl Figure {
 mod tests {
     use super::*;
 
+    fn decided(samples: Vec<f64>) -> Decided {
+        Decided::decide(vec![((), Figure::of(samples).unwrap())], 1.0).remove(0).1
+    }
+
     #[test]
     fn a_falling_change_swaps_the_ends_of_the_interval() {
         let ratio = Figure::of(vec![0.2, 0.25, 0.5]).unwrap();
@@ -202,7 +206,7 @@ mod tests {
     #[test]
     fn a_ratio_keeps_its_direction_in_all_its_forms() {
         for (sample, sign) in [(1.25, 1.0), (0.8, -1.0)] {
-            let ratio = Decided::alone(Figure::of(vec![sample; 6]).unwrap(), 1.0);
+            let ratio = decided(vec![sample; 6]);
             let amounts = [
                 (ratio.added(), sign),
                 (ratio.taken(), -sign),
@@ -226,7 +230,7 @@ mod tests {
             (vec![0.8, 0.9, 0.9, 0.9, 0.9, 1.1], Signed::NoDifference),
         ];
         for (samples, signed) in undecided {
-            let of = Decided::alone(Figure::of(samples).unwrap(), 1.0);
+            let of = decided(samples);
             assert_eq!(of.added().unwrap().signed(), signed);
         }
     }

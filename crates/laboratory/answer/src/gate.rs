@@ -215,7 +215,9 @@ impl Gate {
     /// As [`check`](Self::check).
     pub fn judge(&self, study: &Study, analysis: &Analysis) -> Result<GateOutcome, GateError> {
         self.check(study)?;
-        let Judged::Figure(metric) = self.judged else { return self.judge_answers(analysis) };
+        let Judged::Figure(metric) = self.judged else {
+            return self.judge_answers(study, analysis);
+        };
         let rows = study.rows();
         let can_have = |of: &&MeasuredRow| {
             of.is_judged(false)
@@ -234,13 +236,16 @@ impl Gate {
     }
 
     /// Judges the values of a key that the answers of a run compare.
-    fn judge_answers(&self, analysis: &Analysis) -> Result<GateOutcome, GateError> {
-        let own = analysis.ratios.iter().filter(|of| self.is_about_values_of(&of.compare));
-        let gated = own.map(|of| {
-            let scale = self.scale(of.metric, of.metric.better_ratio(), &of.compare)?;
-            Ok(GatedRow { names: of.names(), of: of.figure.as_ref(), scale, mark: of.mark })
-        });
-        Ok(self.outcome(self.together(gated.collect::<Result<_, GateError>>()?, Self::of_rounds)))
+    fn judge_answers(&self, study: &Study, analysis: &Analysis) -> Result<GateOutcome, GateError> {
+        let Analysis { decisions, rows, .. } = analysis;
+        let mut gated = Vec::new();
+        for (place, rule) in study.answers.iter().enumerate() {
+            if self.is_about_values_of(&rule.compare) {
+                let scale = self.scale(rule.metric, rule.metric.better_ratio(), &rule.compare)?;
+                gated.extend(GatedRow::of_answer((place, rule.metric), decisions, rows, scale));
+            }
+        }
+        Ok(self.outcome(self.together(gated, Self::of_rounds)))
     }
 
     /// Judges the later of two runs: its figures, or how they compare with those of the earlier one. Every

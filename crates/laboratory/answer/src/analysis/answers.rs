@@ -29,8 +29,8 @@ pub(super) fn answers<'a>(
         compared.iter_mut().for_each(|of_rule| of_rule.retain(|of| !of.is_alone));
     }
     let mut answers: Vec<Answer> = Vec::new();
-    for (place, compared) in compared.into_iter().enumerate() {
-        let Some(rule) = compared.first().map(|of| of.rule) else { continue };
+    for compared in compared {
+        let Some(&Compared { place, rule, .. }) = compared.first() else { continue };
         let headline = written::headline(rule, &compared, rows);
         let purity = purity(compared.iter().flat_map(|of| &of.entries));
         let libraries: Vec<String> = compared

@@ -1,13 +1,14 @@
 //! The sentences that a study's author wrote, with the figures of the rows that they speak of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use stats::{Decision, Direction};
-use study::headline::{Comparing, Decides, HeadlineTemplates, Slot, Template};
-use study::{AnswerRule, Metric};
+use study::headline::{BestOf, Comparing, Decides, HeadlineTemplates, RowOf, Slot, Template};
+use study::{AnswerRule, Metric, Param, Params};
 use units::Quantity;
 
-use super::row::AnalysedRow;
+use super::best::best;
+use super::row::{AnalysedRow, groups};
 use crate::figure::{Decided, difference};
 use crate::findings::Headline;
 use crate::wording::{NO_DIFFERENCE, brief, brief_beside, factor};
@@ -27,7 +28,101 @@ pub(super) struct Authored<'a> {
     pub(super) decided: BTreeMap<RowPair, Decided>,
 }
 
-impl Authored<'_> {
+/// The first rows that all have figures. They are taken whatever they show: to go on until some show a difference would
+/// find one by chance.
+pub(super) fn authored<'a>(
+    rule: &'a AnswerRule,
+    all: &'a [AnalysedRow<'a>],
+) -> Option<Authored<'a>> {
+    let written = rule.written.as_ref()?;
+    let has_figures = |rows: &Rows<'_>| rows.values().all(|of| of.figure(rule.metric).is_some());
+    let rows = choices(rule, written, all).find(has_figures)?;
+    Some(Authored { rule, written, rows, decided: BTreeMap::new() })
+}
+
+/// What the sentences of an answer compare: in a metric one row with another, and the best with those that it was
+/// chosen among.
+pub(super) fn compared<'a>(
+    rule: &'a AnswerRule,
+    all: &'a [AnalysedRow<'a>],
+) -> Vec<(Metric, [&'a AnalysedRow<'a>; 2])> {
+    let Some(authored) = authored(rule, all) else { return Vec::new() };
+    let named = authored.named().into_iter().map(|((metric, _), rows)| (metric, rows));
+    let best = authored.best();
+    let rivals = best.into_iter().flat_map(|(best, of)| {
+        let is_best = |row: &AnalysedRow<'_>| row.name == best.name;
+        let groups = groups(rule, all).into_iter();
+        let own = groups.filter(|(_, cells)| cells.iter().any(|(row, _)| is_best(row)));
+        let rows = own.flat_map(|(_, cells)| cells).map(|(row, _)| row);
+        let rivals: Vec<_> = rows.filter(|row| !is_best(row) && of.has(&row.params)).collect();
+        rivals.into_iter().map(move |row| (rule.metric, [best, row]))
+    });
+    named.chain(rivals).collect()
+}
+
+/// What a row leaves open is the same for all: one choice for each cell that the first row can be.
+fn choices<'a>(
+    rule: &'a AnswerRule,
+    written: &'a HeadlineTemplates,
+    all: &'a [AnalysedRow<'a>],
+) -> impl Iterator<Item = Rows<'a>> {
+    let first = written.rows.first_key_value().into_iter();
+    let firsts = first.flat_map(move |(_, first)| {
+        let firsts = all.iter().filter(|of| first.is(&of.case, &of.params));
+        firsts.map(move |of| open(rule, first, &of.params))
+    });
+    firsts.filter_map(move |chosen| {
+        let row = |row: &RowOf| {
+            let agrees = |params| {
+                let mut open = open(rule, row, params).into_iter();
+                open.all(|(key, value)| *chosen.get(key).unwrap_or(&value) == value)
+            };
+            let mut rows =
+                all.iter().filter(|of| row.is(&of.case, &of.params) && agrees(&of.params));
+            match &row.best {
+                Some(of) => best(rule.metric, rows.filter(|row| of.has(&row.params))),
+                None => rows.next(),
+            }
+        };
+        written.rows.iter().map(|(name, of)| Some((name.as_str(), row(of)?))).collect()
+    })
+}
+
+/// The keys that a row does not name, with the values here; the best has any value of what is compared.
+pub(super) fn open<'a>(
+    rule: &AnswerRule,
+    row: &RowOf,
+    params: &'a Params,
+) -> BTreeMap<&'a str, &'a Param> {
+    let is_open = |key: &String| {
+        !(row.params.contains_key(key) || row.best.is_some() && *key == rule.compare)
+    };
+    let params = params.iter().filter(|(key, _)| is_open(key));
+    params.map(|(key, value)| (key.as_str(), value)).collect()
+}
+
+impl<'a> Authored<'a> {
+    /// The rows that its sentences compare. One stands over the other's figures, whichever of them answers divide.
+    pub(super) fn named(&self) -> Vec<(RowPair, [&'a AnalysedRow<'a>; 2])> {
+        let decides = self.written.decides.iter().map(|of| (self.rule.metric, of.rows.clone()));
+        let pairs: BTreeSet<RowPair> = self.written.compared().into_iter().chain(decides).collect();
+        let named = pairs.into_iter().filter_map(|(metric, names)| {
+            let [one, other] = names.each_ref().map(|row| self.rows.get(row.as_str()));
+            let (one, other) = metric.ratio(*one?, *other?);
+            Some(((metric, names), [one, other]))
+        });
+        named.collect()
+    }
+
+    /// What the author calls the best, and of which rows.
+    pub(super) fn best_of(&self) -> Option<(&'a String, &'a BestOf)> {
+        self.written.rows.iter().find_map(|(name, row)| Some((name, row.best.as_ref()?)))
+    }
+
+    pub(super) fn best(&self) -> Option<(&'a AnalysedRow<'a>, &'a BestOf)> {
+        self.best_of().and_then(|(name, of)| Some((*self.rows.get(name.as_str())?, of)))
+    }
+
     /// The headline with the places of its sentence; `None` where a figure is lacking, or there are too few
     /// samples to decide.
     pub(super) fn headline(&self) -> Option<(Headline, Vec<&Slot>)> {

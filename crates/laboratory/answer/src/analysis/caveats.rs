@@ -179,9 +179,9 @@ fn few_trials(compared: &Compared<'_>) -> Option<String> {
         compared.measured().into_iter().map(|(_, figure)| figure).chain(ratios).collect();
     let fewest = figures.iter().min_by_key(|figure| figure.estimate.n)?;
     let n = fewest.estimate.n;
-    let enough = rounds_to_decide(compared.family);
+    let enough = rounds_to_decide(compared.family());
     if fewest.estimate.has_enough_samples() {
-        let family = counted(compared.family as u64, "comparison");
+        let family = counted(compared.family() as u64, "comparison");
         return compared.has_too_few().then(|| {
             let samples = compared.samples();
             format!("{n} {samples} do not decide {family} together: measure at least {enough}.")

@@ -2,40 +2,32 @@
 
 use keys::full;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use load::Operation;
 
 use crate::label::{label, label_in, server_words, with};
 use study::metric::{Kind, words_of};
-use study::{AnswerRule, Cell, Metric, Param, Params};
+use study::{AnswerRule, Cell, Metric, Param, Params, Study};
 
-use super::row::AnalysedRow;
-use crate::comparable::ratio;
+use super::decisions::Decisions;
+use super::row::{AnalysedRow, Valued, groups};
 use crate::figure::{Decided, Figure};
-use crate::wording::grouped;
 use stats::Decision;
 
 /// Rows of one case that differ in the compared key alone.
 #[derive(Debug)]
 pub(super) struct Compared<'a> {
+    /// The place of the rule in the study.
+    pub(super) place: usize,
     pub(super) rule: &'a AnswerRule,
     /// The other swept keys, with the values that all cells have.
     pub(super) common: Params,
     /// In the study's order, that of the baseline too.
     pub(super) entries: Vec<Entry<'a>>,
-    pairs: Pairs<'a>,
-    /// How many comparisons were decided together with these.
-    pub(super) family: usize,
+    decisions: &'a Decisions,
     /// Whether all that the baseline was to be compared with was left out.
     pub(super) is_alone: bool,
 }
-
-/// The first over the second, by the names of their cells.
-pub(super) type Pairs<'a> = BTreeMap<[&'a str; 2], Decided>;
-
-/// Rows of a case, each with its value of the compared key.
-type Valued<'a> = [(&'a AnalysedRow<'a>, &'a Param)];
 
 /// One of the cells.
 #[derive(Debug)]
@@ -51,85 +43,55 @@ pub(super) struct Entry<'a> {
 }
 
 impl<'a> Compared<'a> {
+    /// Those of each answer of a study.
+    pub(super) fn of_answers(
+        study: &'a Study,
+        rows: &'a [AnalysedRow<'a>],
+        decisions: &'a Decisions,
+    ) -> Vec<Vec<Self>> {
+        let of = |(place, rule)| Self::all(place, rule, rows, decisions);
+        study.answers.iter().enumerate().map(of).collect()
+    }
+
     /// One for each combination of the keys that are swept beside the compared one, without the cells
     /// whose targets were left out: a report says that once.
-    pub(super) fn all(rule: &'a AnswerRule, rows: &'a [AnalysedRow<'a>]) -> Vec<Self> {
-        let mut all = Self::every(rule, rows);
-        for of in &mut all {
-            let planned = of.entries.len();
-            of.entries.retain(|entry| entry.row.skipped.is_none());
-            of.is_alone = of.entries.len() < planned && of.others().next().is_none();
-        }
-        all.retain(|of| !of.entries.is_empty());
-        all
-    }
-
-    /// All of them.
-    pub(super) fn every(rule: &'a AnswerRule, rows: &'a [AnalysedRow<'a>]) -> Vec<Self> {
-        // A table can have algorithms of bytes beside those of operations.
-        let is_of_rule = |row: &&AnalysedRow<'_>| {
-            row.case == rule.case && (row.algorithm.is_none() || row.can_have(rule.metric))
-        };
-        let groups = grouped(rows.iter().filter(is_of_rule).filter_map(|row| {
-            let mut common = row.params.clone();
-            common.remove(&rule.compare);
-            Some((common, (row, row.params.get(&rule.compare)?)))
-        }));
-        // What one answer compares is decided together, along a key at all of its values.
-        let mut by_answer = Vec::new();
-        for (place, (common, cells)) in groups.iter().enumerate() {
-            let is_compared = rule.is_compared_at(common);
-            let mut common = common.clone();
-            rule.along.as_ref().map(|along| common.remove(along));
-            let ratios = if is_compared { decided(rule, cells) } else { Vec::new() }.into_iter();
-            by_answer.extend(ratios.map(|(pair, ratio)| (common.clone(), ((place, pair), ratio))));
-        }
-        let mut decided = vec![(Pairs::new(), 0); groups.len()];
-        for (_, family) in grouped(by_answer) {
-            let count = family.len();
-            for ((place, pair), difference) in Decided::decide(family, 1.0) {
-                decided[place].0.insert(pair, difference);
-                decided[place].1 = count;
-            }
-        }
-        let groups = groups.into_iter().zip(decided);
-        groups.map(|((common, cells), of)| Self::of(rule, common, &cells, of)).collect()
-    }
-
-    fn of(
+    fn all(
+        place: usize,
         rule: &'a AnswerRule,
-        common: Params,
-        cells: &Valued<'a>,
-        (pairs, family): (Pairs<'a>, usize),
-    ) -> Self {
-        let baseline = baseline(rule, cells);
-        let entry = |&(row, value): &(&'a AnalysedRow<'a>, &'a Param)| {
-            let pair = |of: &'a AnalysedRow<'a>| [row, of].map(|of| of.name.as_str());
-            let ratio = baseline.and_then(|of| pairs.get(&pair(of))).cloned();
-            let figure = match rule.metric.row().kind {
-                Kind::Tax => ratio.as_ref().and_then(Decided::taken).map(|tax| tax.figure),
-                _ => row.whole_figure(rule.metric),
-            };
-            let is_baseline = baseline.is_some_and(|of| std::ptr::eq(of, row));
-            Entry { row, value, is_baseline, figure, ratio }
+        rows: &'a [AnalysedRow<'a>],
+        decisions: &'a Decisions,
+    ) -> Vec<Self> {
+        let of = |(common, mut cells): (Params, Valued<'a>)| {
+            let planned = cells.len();
+            cells.retain(|(row, _)| row.skipped.is_none());
+            let entry = |(row, value)| Entry::of(place, rule, row, value, decisions);
+            let entries: Vec<Entry<'a>> = cells.into_iter().map(entry).collect();
+            let is_alone = entries.len() < planned && entries.iter().all(|entry| entry.is_baseline);
+            Self { place, rule, common, entries, decisions, is_alone }
         };
-        let entries = cells.iter().map(entry).collect();
-        Self { rule, common, entries, pairs, family, is_alone: false }
+        let all = groups(rule, rows).into_iter().map(of);
+        all.filter(|of| !of.entries.is_empty()).collect()
     }
 
     /// One over another.
     pub(super) fn ratio(&self, one: &AnalysedRow<'_>, other: &AnalysedRow<'_>) -> Option<Decided> {
-        of_pair(&self.pairs, one, other)
+        self.between(self.rule.metric, [one, other])
     }
 
-    /// All that was decided.
-    pub(super) fn ratios(&self) -> impl Iterator<Item = &Decided> {
-        self.pairs.values()
+    /// The same in a metric that an author's sentence has.
+    pub(super) fn between(&self, metric: Metric, rows: [&AnalysedRow<'_>; 2]) -> Option<Decided> {
+        self.decisions.ratio(self.place, metric, rows.map(|of| of.name.as_str()))
+    }
+
+    /// How many comparisons were decided together with these.
+    pub(super) fn family(&self) -> usize {
+        self.decisions.family(self.place, &self.common)
     }
 
     /// Whether what is compared with the baseline, or to be chosen, has too few trials.
     pub(super) fn has_too_few(&self) -> bool {
-        self.pairs.values().any(|pair| pair.decision == Decision::TooFew)
+        let of_row = |entry: &'_ Entry<'a>| self.decisions.of_row(self.place, &entry.row.name);
+        self.entries.iter().flat_map(of_row).any(|ratio| ratio.decision == Decision::TooFew)
     }
 
     pub(super) fn baseline(&self) -> Option<&Entry<'a>> {
@@ -310,54 +272,27 @@ impl<'a> Compared<'a> {
 
     /// Why a cell has no ratio to the baseline; `None` where it has one.
     pub(super) fn why_unpaired(&self, entry: &Entry<'_>, baseline: &Entry<'_>) -> Option<String> {
-        let why = ratio(entry.row, baseline.row, self.rule.metric).err()?;
+        let mut beside = self.decisions.beside_baseline(self.place);
+        let why = beside.find(|of| of.row == entry.row.name)?.ratio.as_ref().err()?;
         Some(why.in_words([&self.with(entry), &self.with(baseline)]))
     }
 }
 
-/// What the others are compared with.
-fn baseline<'a>(rule: &AnswerRule, cells: &Valued<'a>) -> Option<&'a AnalysedRow<'a>> {
-    let baseline = rule.baseline();
-    cells.iter().find(|(_, value)| **value == baseline).map(|(row, _)| *row)
-}
-
-/// What is compared of these cells: each with the baseline, and where one may be chosen, each with each.
-/// Along a key no cell is chosen.
-fn decided<'a>(rule: &AnswerRule, cells: &Valued<'a>) -> Vec<([&'a str; 2], Figure)> {
-    let baseline = baseline(rule, cells);
-    let rows: Vec<&AnalysedRow<'a>> = cells.iter().map(|(row, _)| *row).collect();
-    let mut ratios = ratios(rule.metric, &rows, baseline);
-    if rule.along.is_some() {
-        ratios.retain(|([_, other], _)| baseline.is_some_and(|of| of.name == *other));
+impl<'a> Entry<'a> {
+    fn of(
+        place: usize,
+        rule: &AnswerRule,
+        row: &'a AnalysedRow<'a>,
+        value: &'a Param,
+        decisions: &Decisions,
+    ) -> Self {
+        let beside = decisions.beside_baseline(place).find(|of| of.row == row.name);
+        let ratio = beside.and_then(|of| of.ratio.as_ref().ok());
+        let figure = match rule.metric.row().kind {
+            Kind::Tax => ratio.and_then(Decided::taken).map(|tax| tax.figure),
+            _ => row.whole_figure(rule.metric),
+        };
+        let is_baseline = *value == rule.baseline();
+        Self { row, value, is_baseline, figure, ratio: ratio.cloned() }
     }
-    ratios
-}
-
-/// Of these rows each over those after it, and all over the baseline.
-pub(super) fn ratios<'a>(
-    metric: Metric,
-    rows: &[&'a AnalysedRow<'a>],
-    baseline: Option<&AnalysedRow<'_>>,
-) -> Vec<([&'a str; 2], Figure)> {
-    let is_baseline = |of: &AnalysedRow<'_>| baseline.is_some_and(|other| other.name == of.name);
-    let mut ratios = Vec::new();
-    for (place, one) in rows.iter().enumerate() {
-        for other in &rows[place + 1..] {
-            let (one, other) = if is_baseline(one) { (other, one) } else { (one, other) };
-            let pair = [one, other].map(|of| of.name.as_str());
-            ratios.extend(ratio(one, other, metric).map(|ratio| (pair, ratio)));
-        }
-    }
-    ratios
-}
-
-/// One over another, as that was decided or as its inverse was.
-pub(super) fn of_pair(
-    pairs: &Pairs<'_>,
-    one: &AnalysedRow<'_>,
-    other: &AnalysedRow<'_>,
-) -> Option<Decided> {
-    let [one, other] = [one, other].map(|of| of.name.as_str());
-    let inverse = || pairs.get(&[other, one])?.inverse();
-    pairs.get(&[one, other]).cloned().or_else(inverse)
 }

@@ -17,13 +17,13 @@ use trial::{Limit, WarningKind};
 
 use super::row::AnalysedRow;
 use crate::comparable::ratio;
-use crate::figure::{Decided, Figure};
+use crate::figure::{Figure, decisions};
 use crate::limits::{in_words, of_trials};
 use crate::wording::{capitalized, times};
 use stats::{Decision, Direction};
 
-/// Rates that differ by less count as equal.
-const TOLERANCE: f64 = 0.05;
+/// Rates that differ by less than 5% count as equal.
+const ENDS: [f64; 2] = [1.0 / 1.05, 1.05];
 
 /// A cell that toll and another program both loaded.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -66,7 +66,8 @@ pub enum Agreement {
     NotMeasured,
 }
 
-/// One for each cell that toll loaded and other programs too.
+/// One for each cell that toll loaded and other programs too. A report lists them under each other, so they are decided
+/// together.
 pub(super) fn all(rows: &[AnalysedRow<'_>]) -> Vec<CrossCheck> {
     let rest = |of: &AnalysedRow<'_>| {
         let mut params = of.params.clone();
@@ -78,43 +79,62 @@ pub(super) fn all(rows: &[AnalysedRow<'_>]) -> Vec<CrossCheck> {
     let is_of_toll = |of: &&AnalysedRow<'_>| client(of) == Some(Client::Toll);
     for toll in rows.iter().filter(is_of_toll).filter(|of| of.params.contains_key(full::CLIENT)) {
         let others = rows.iter().filter(|other| !is_of_toll(other) && rest(other) == rest(toll));
-        let check = |other| Some(CrossCheck::of(toll, other, client(other)?));
+        let check = |other| Some((toll, CrossCheck::of(toll, other, client(other)?)));
         checks.extend(others.filter_map(check));
     }
-    checks
+    let asked = checks.iter().flat_map(|(toll, check)| check.asked(toll)).flatten();
+    let decisions = decisions(asked.flat_map(|ratio| ENDS.map(|end| (ratio, end))));
+    let mut agreements = decisions.chunks(ENDS.len()).map(agreement);
+    let decided = |(toll, mut check): (&AnalysedRow<'_>, CrossCheck)| {
+        let [rate, cost] = check.asked(toll).map(|ratio| ratio.and_then(|_| agreements.next()));
+        check.agreement = rate.unwrap_or(check.agreement);
+        check.sentence = check.in_words(&check.sentence, cost == Some(Agreement::Disagrees));
+        check
+    };
+    checks.into_iter().map(decided).collect()
 }
 
 impl CrossCheck {
+    /// Without what is decided; in place of the sentence it has why there is no ratio.
     fn of(toll: &AnalysedRow<'_>, other: &AnalysedRow<'_>, client: Client) -> Self {
         let rate = ratio(other, toll, Metric::Rate);
         let why =
             rate.as_ref().err().map(|why| why.in_words([&format!("with {client}"), "with toll"]));
-        let rate_ratio = rate.ok();
-        let server_cpu_ratio = ratio(other, toll, Metric::ServerCpuPerOperation).ok();
-        let (limits, other_limits) = (toll.limits.clone(), other.limits.clone());
-        let agreement = judge(rate_ratio.as_ref(), &limits, &other_limits);
-        let mut check = Self {
-            sentence: String::new(),
+        let agreement = match rate {
+            Ok(_) => Agreement::NotComparable,
+            Err(_) => Agreement::NotMeasured,
+        };
+        let why = [toll, other].into_iter().find_map(why_lacking).or(why);
+        Self {
+            sentence: why.unwrap_or_default(),
             agreement,
             label: loaded(toll),
             client: client.to_string(),
             cell: toll.name.clone(),
             other_cell: other.name.clone(),
-            rate_ratio,
-            server_cpu_ratio,
-            limits,
-            other_limits,
-        };
-        let why = [toll, other].into_iter().find_map(why_lacking).or(why);
-        check.sentence = check.in_words(toll, why);
-        check
+            rate_ratio: rate.ok(),
+            server_cpu_ratio: ratio(other, toll, Metric::ServerCpuPerOperation).ok(),
+            limits: toll.limits.clone(),
+            other_limits: other.limits.clone(),
+        }
+    }
+
+    /// What is to be decided of it: the rate where the server was the limit with both, and what an operation costs where
+    /// that explains the rate.
+    fn asked(&self, toll: &AnalysedRow<'_>) -> [Option<&Figure>; 2] {
+        let is_comparable = is_servers(&self.limits) && is_servers(&self.other_limits);
+        [
+            self.rate_ratio.as_ref().filter(|_| is_comparable),
+            self.server_cpu_ratio
+                .as_ref()
+                .filter(|_| self.rate_ratio.is_some() && share_a_core(toll)),
+        ]
     }
 
     /// In a sentence; `why` is for one without a ratio.
-    fn in_words(&self, toll: &AnalysedRow<'_>, why: Option<String>) -> String {
+    fn in_words(&self, why: &str, costs_differ: bool) -> String {
         let Self { client, label, .. } = self;
         let Some(rate) = &self.rate_ratio else {
-            let why = why.unwrap_or_default();
             return format!("{} is not checked with {client}: {why}.", capitalized(label));
         };
         let cost = self.server_cpu_ratio.as_ref().map_or_else(
@@ -139,9 +159,7 @@ impl CrossCheck {
                 limits_in_words(&self.limits),
             ),
         };
-        let costs = self.server_cpu_ratio.as_ref().map(agreement);
-        let costs_differ = costs == Some(Agreement::Disagrees);
-        match costs_differ && share_a_core(toll) {
+        match costs_differ {
             true => format!(
                 "{sentence} Server and client share a core here, so a client that works more slows \
                  the server."
@@ -151,22 +169,9 @@ impl CrossCheck {
     }
 }
 
-fn judge(
-    rate: Option<&Figure>,
-    limits: &BTreeMap<Limit, usize>,
-    other_limits: &BTreeMap<Limit, usize>,
-) -> Agreement {
-    let Some(rate) = rate else { return Agreement::NotMeasured };
-    if !is_servers(limits) || !is_servers(other_limits) {
-        return Agreement::NotComparable;
-    }
-    agreement(rate)
-}
-
-/// Whether a ratio lies within the tolerance: a check is about one cell, and is read by itself.
-fn agreement(ratio: &Figure) -> Agreement {
-    let ends = [1.0 / (1.0 + TOLERANCE), 1.0 + TOLERANCE];
-    match ends.map(|end| Decided::alone(ratio.clone(), end).decision) {
+/// Whether a ratio lies within the tolerance, by what it shows beside its ends.
+fn agreement(ends: &[Decision]) -> Agreement {
+    match ends {
         [Decision::Sure(Direction::Below), _] | [_, Decision::Sure(Direction::Above)] => {
             Agreement::Disagrees
         }

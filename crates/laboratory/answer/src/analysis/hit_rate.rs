@@ -30,7 +30,8 @@ fn saved(compared: &Compared<'_>) -> Option<Derived> {
         }
     }
     let slopes = rounds.values().filter_map(|points| slope(points));
-    let saved = Decided::alone(Figure::of(slopes.map(|slope| -slope / 10.0).collect())?, 0.0);
+    let saved = Figure::of(slopes.map(|slope| -slope / 10.0).collect())?;
+    let (_, saved) = Decided::decide(vec![((), saved)], 0.0).pop()?;
     let name = "server CPU that 10 percentage points of hit rate save per connection";
     Some(Derived::difference(name, String::new(), Quantity::Nanos, saved))
 }

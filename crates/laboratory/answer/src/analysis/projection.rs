@@ -20,7 +20,7 @@ use super::compared::Compared;
 use super::left_out::LeftOut;
 use super::row::AnalysedRow;
 use crate::comparable::ratio;
-use crate::figure::{Decided, Figure};
+use crate::figure::{Figure, decisions};
 use crate::wording::{brief, grouped};
 
 /// A gain of less than this share of what the added cores would do linearly is none.
@@ -174,8 +174,8 @@ fn projection(label: String, compared: &Compared<'_>, steps: &[Step<'_>]) -> Pro
     if let Some(cores) = stops_helping {
         notes.push(format!("Beyond {} more do not help.", of_cores(cores)));
     }
-    let metric = compared.rule.metric;
-    Projection { label, metric, rule: 0, notes, left_out, stops_helping, cores }
+    let (rule, metric) = (compared.place, compared.rule.metric);
+    Projection { label, metric, rule, notes, left_out, stops_helping, cores }
 }
 
 fn find<'a, 'b>(steps: &'b [Step<'a>], cores: u32) -> Option<&'b Step<'a>> {
@@ -244,9 +244,11 @@ fn stops_helping(steps: &[Step<'_>], metric: Metric) -> Option<u32> {
         let [fewer, more] = pair else { return None };
         let linear = f64::from(more.cores - fewer.cores) / f64::from(fewer.cores);
         let gain = ratio(more.row, fewer.row, metric).ok()?;
-        Some((fewer.cores, gain.map(|ratio| (ratio - 1.0) / linear - LEAST_GAIN)?))
+        Some((fewer.cores, gain, 1.0 + LEAST_GAIN * linear))
     });
-    let gains = Decided::decide(gains.collect(), 0.0);
-    let stops = |(_, gain): &&(_, Decided)| gain.decision == Decision::Sure(Direction::Below);
-    gains.iter().find(stops).map(|(cores, _)| *cores)
+    let gains: Vec<(u32, Figure, f64)> = gains.collect();
+    let decisions = decisions(gains.iter().map(|(_, gain, least)| (gain, *least))).into_iter();
+    let mut decided = gains.iter().zip(decisions);
+    let stops = decided.find(|(_, gain)| *gain == Decision::Sure(Direction::Below));
+    stops.map(|((cores, ..), _)| *cores)
 }

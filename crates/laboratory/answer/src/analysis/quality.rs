@@ -32,7 +32,7 @@ pub(super) fn quality(compared: &[Vec<Compared<'_>>], rows: &[AnalysedRow<'_>]) 
     let widest = shares.map(Figure::reach).fold(0.0, f64::max);
     let valid: Vec<&TrialRecord> = rows.iter().flat_map(AnalysedRow::valid).collect();
     let noisy = valid.iter().filter(|line| is_noisy(line)).count();
-    let largest = compared.iter().map(|of| of.family).max().unwrap_or_default();
+    let largest = compared.iter().map(|of| of.family()).max().unwrap_or_default();
     let enough = rounds_to_decide(largest);
     let has_too_few = !figures.iter().all(|of| of.estimate.has_enough_samples())
         || compared.iter().any(|of| of.has_too_few());

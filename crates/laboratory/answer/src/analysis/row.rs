@@ -7,7 +7,7 @@ use journal::{Entries, Role, TargetRecord, TrialLine};
 use load::Operation;
 use profile::Profile;
 use study::metric::words_of;
-use study::{Cell, Metric, Param, Study};
+use study::{AnswerRule, Cell, Metric, Param, Params, Study};
 use trial::{Limit, OFFERED_SERVED, TrialRecord, Verdict};
 
 use super::remeasured::{Remeasured, quieter};
@@ -190,6 +190,25 @@ fn samples_of(valid: &[&TrialLine], metric: Metric) -> Vec<(u32, f64)> {
         (counts[0].0, mean)
     };
     by_process.into_iter().map(sample).collect()
+}
+
+/// Rows of a case, each with its value of the compared key.
+pub(super) type Valued<'a> = Vec<(&'a AnalysedRow<'a>, &'a Param)>;
+
+/// The rows that a rule compares, by the values that they have in common.
+pub(super) fn groups<'a>(
+    rule: &'a AnswerRule,
+    rows: &'a [AnalysedRow<'a>],
+) -> Vec<(Params, Valued<'a>)> {
+    // A table can have algorithms of bytes beside those of operations.
+    let is_of_rule = |row: &&AnalysedRow<'_>| {
+        row.case == rule.case && (row.algorithm.is_none() || row.can_have(rule.metric))
+    };
+    grouped(rows.iter().filter(is_of_rule).filter_map(|row| {
+        let mut common = row.params.clone();
+        common.remove(&rule.compare);
+        Some((common, (row, row.params.get(&rule.compare)?)))
+    }))
 }
 
 impl<'a> AnalysedRow<'a> {

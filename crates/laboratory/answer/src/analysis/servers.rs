@@ -7,7 +7,8 @@ use study::metric::Kind;
 use study::{Metric, Params};
 
 use super::best::best;
-use super::compared::{Compared, Entry, Pairs, of_pair, ratios};
+use super::compared::{Compared, Entry};
+use super::decisions::Decisions;
 use crate::figure::{Decided, Figure};
 use crate::wording::{grouped, unique};
 
@@ -58,13 +59,13 @@ impl Servers {
         }))
     }
 
-    fn of(common: &Params, compared: &[&Compared<'_>]) -> Option<Self> {
+    fn of<'a>(common: &Params, compared: &[&Compared<'a>]) -> Option<Self> {
         let first = compared.first()?;
         let metric = match first.kind() {
             Kind::Tax => Metric::GoodputPerServerCpu,
             _ => first.rule.metric,
         };
-        let of_servers: Vec<(&Compared<'_>, String)> = compared
+        let of_servers: Vec<(&Compared<'a>, String)> = compared
             .iter()
             .filter_map(|of| Some((*of, of.label(full::SERVER, of.common.get(full::SERVER)?))))
             .collect();
@@ -74,31 +75,30 @@ impl Servers {
         let row =
             |(_, server): &(_, String)| ServerRow { server: server.clone(), figures: Vec::new() };
         let mut rows: Vec<ServerRow> = of_servers.iter().map(row).collect();
-        let column = |entry: &Entry<'_>| {
+        let column = |entry: &Entry<'a>| {
             of_servers.iter().map(|(of, _)| of.entry(entry.value)).collect::<Vec<_>>()
         };
         // A server may lack some: those of all, in the order in which they come.
         let entries = of_servers.iter().flat_map(|(of, _)| of.entries.iter().map(move |e| (of, e)));
-        let mut values: Vec<(&Compared<'_>, &Entry<'_>)> = Vec::new();
+        let mut values: Vec<(&Compared<'a>, &Entry<'a>)> = Vec::new();
         for (of, entry) in entries {
             if !values.iter().any(|(_, known)| known.value == entry.value) {
                 values.push((of, entry));
             }
         }
-        let columns: Vec<Vec<Option<&Entry<'_>>>> =
+        let columns: Vec<Vec<Option<&Entry<'a>>>> =
             values.iter().map(|(_, entry)| column(entry)).collect();
-        // All pairs are decided together, because the best of each column is chosen on the same data.
-        let pairs = columns.iter().flat_map(|entries| {
-            let rows: Vec<_> = entries.iter().flatten().map(|entry| entry.row).collect();
-            ratios(metric, &rows, None)
-        });
-        let pairs = pairs.collect();
-        let pairs: Pairs<'_> = Decided::decide(pairs, 1.0).into_iter().collect();
+        let of_column = |entries: &Vec<Option<&Entry<'a>>>| {
+            entries.iter().flatten().map(|entry| entry.row).collect::<Vec<_>>()
+        };
+        let decisions = Decisions::of_columns(metric, columns.iter().map(of_column));
         for entries in &columns {
             let best = best(metric, entries.iter().flatten().map(|entry| entry.row));
             for (row, entry) in rows.iter_mut().zip(entries) {
                 row.figures.push(entry.and_then(|entry| {
-                    let ratio = best.and_then(|best| of_pair(&pairs, entry.row, best));
+                    let ratio = best.and_then(|best| {
+                        decisions.ratio(0, metric, [entry.row, best].map(|of| of.name.as_str()))
+                    });
                     Some(ServerFigure { figure: entry.row.figure(metric)?, ratio })
                 }));
             }

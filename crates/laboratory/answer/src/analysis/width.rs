@@ -5,6 +5,7 @@ use study::metric::Kind;
 use study::{Metric, Study};
 
 use super::compared::Compared;
+use super::decisions::Decisions;
 use super::row;
 use crate::figure::Figure;
 
@@ -14,8 +15,9 @@ use crate::figure::Figure;
 /// interval does not cover 95%; 0 where nothing has a figure.
 pub fn widest_interval(study: &Study, entries: &Entries) -> f64 {
     let rows = row::of_cells(study, entries, &[]);
+    let decisions = Decisions::of(&study.answers, &rows);
     let compared: Vec<Compared<'_>> =
-        study.answers.iter().flat_map(|rule| Compared::all(rule, &rows)).collect();
+        Compared::of_answers(study, &rows, &decisions).into_iter().flatten().collect();
     if compared.is_empty() {
         let rates = rows.iter().filter_map(|cell| cell.figure(Metric::Rate));
         return rates.map(|rate| width(&rate)).fold(0.0, f64::max);

@@ -1,17 +1,13 @@
 //! The headline that a study's author wrote, with the figures of the rows that it names.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use study::headline::{BestOf, HeadlineTemplates, RowOf, Slot};
+use study::headline::Slot;
 use study::metric::Kind;
-use study::{AnswerRule, Param, Params};
+use study::{AnswerRule, Param};
 
-use super::authored::{Authored, RowPair, Rows};
-use super::best::{Rivals, best};
+use super::authored::{Authored, authored, open};
+use super::best::Rivals;
 use super::compared::{Compared, Entry};
 use super::row::AnalysedRow;
-use crate::comparable::ratio;
-use crate::figure::Decided;
 use crate::findings::Headline;
 use crate::mark::Mark;
 
@@ -25,152 +21,37 @@ pub(super) fn headline<'a>(
     compared: &[Compared<'a>],
     all: &'a [AnalysedRow<'a>],
 ) -> Option<Headline> {
-    let written = rule.written.as_ref()?;
-    // The first is taken whatever it shows: to go on until one shows a difference would find one by chance.
-    let has_figures = |rows: &Rows<'_>| rows.values().all(|of| of.figure(rule.metric).is_some());
-    let rows = choices(rule, written, all).find(has_figures)?;
-    let mut authored = Authored { rule, written, rows, decided: BTreeMap::new() };
-    let (decided, rivals) = authored.decided(compared);
-    authored.decided = decided;
+    let mut authored = authored(rule, all)?;
+    let first = compared.first()?;
+    let named = authored.named().into_iter();
+    let decided =
+        named.filter_map(|(pair, rows)| Some((pair.clone(), first.between(pair.0, rows)?)));
+    authored.decided = decided.collect();
     let (headline, slots) = authored.headline()?;
     let sentence = headline.sentence.strip_suffix('.').unwrap_or(&headline.sentence);
     let context = authored.context(all).map(|of| format!(" ({of})")).unwrap_or_default();
     let limited = if authored.is_limited(&slots) { LIMITED } else { "" };
     let is_named = |name: &String| slots.contains(&&Slot::Name(name.clone()));
     let is_named = authored.best_of().is_some_and(|(name, _)| is_named(name));
-    let samples = compared.first().map_or("trials", Compared::samples);
-    let rivals = rivals.in_words(samples, is_named);
+    let rivals = authored.rivals(compared).in_words(first.samples(), is_named);
     Some(Headline { sentence: format!("{sentence}{context}.{rivals}{limited}"), ..headline })
 }
 
-/// What a row leaves open is the same for all: one choice for each cell that the first row can be.
-fn choices<'a>(
-    rule: &'a AnswerRule,
-    written: &'a HeadlineTemplates,
-    all: &'a [AnalysedRow<'a>],
-) -> impl Iterator<Item = Rows<'a>> {
-    let first = written.rows.first_key_value().into_iter();
-    let firsts = first.flat_map(move |(_, first)| {
-        let firsts = all.iter().filter(|of| first.is(&of.case, &of.params));
-        firsts.map(move |of| open(rule, first, &of.params))
-    });
-    firsts.filter_map(move |chosen| {
-        let row = |row: &RowOf| {
-            let agrees = |params| {
-                let mut open = open(rule, row, params).into_iter();
-                open.all(|(key, value)| *chosen.get(key).unwrap_or(&value) == value)
-            };
-            let mut rows =
-                all.iter().filter(|of| row.is(&of.case, &of.params) && agrees(&of.params));
-            match &row.best {
-                Some(of) => best(rule.metric, rows.filter(|row| of.has(&row.params))),
-                None => rows.next(),
-            }
-        };
-        written.rows.iter().map(|(name, of)| Some((name.as_str(), row(of)?))).collect()
-    })
-}
-
-/// The keys that a row does not name, with the values here; the best has any value of what is compared.
-fn open<'a>(rule: &AnswerRule, row: &RowOf, params: &'a Params) -> BTreeMap<&'a str, &'a Param> {
-    let is_open = |key: &String| {
-        !(row.params.contains_key(key) || row.best.is_some() && *key == rule.compare)
-    };
-    let params = params.iter().filter(|(key, _)| is_open(key));
-    params.map(|(key, value)| (key.as_str(), value)).collect()
-}
-
-/// Two rows that are compared.
-enum Pair<'b, 'a> {
-    Named(RowPair),
-    WithBest(&'b Entry<'a>),
-}
-
 impl<'a> Authored<'a> {
-    /// How the rows that it speaks of compare, and the best of several with the others. What the answer compares
-    /// anyway is decided there; the rest is decided together with that answer.
-    fn decided(&self, compared: &[Compared<'a>]) -> (BTreeMap<RowPair, Decided>, Rivals) {
-        let decides = self.written.decides.iter().map(|of| (self.rule.metric, of.rows.clone()));
-        let pairs: BTreeSet<RowPair> = self.written.compared().into_iter().chain(decides).collect();
-        let named = pairs.into_iter().filter_map(|(metric, names)| {
-            let [one, other] = names.each_ref().map(|row| self.rows.get(row.as_str()));
-            // A sentence has the figures of one over the other's, whichever of them answers divide.
-            Some((Pair::Named((metric, names)), metric, metric.ratio(*one?, *other?)))
-        });
-        let rivals = self
-            .rivals(compared)
-            .map(|(best, entry)| (Pair::WithBest(entry), self.rule.metric, (best, entry.row)));
-        let mut decided = Vec::new();
-        let mut family = Vec::new();
-        for (pair, metric, (one, other)) in named.chain(rivals) {
-            let known = compared.iter().filter(|of| of.rule.metric == metric);
-            match { known }.find_map(|of| of.ratio(one, other)) {
-                Some(known) => decided.push((pair, Some(known))),
-                None => match ratio(one, other, metric) {
-                    Ok(ratio) => family.push((Some(pair), ratio)),
-                    Err(_) => decided.push((pair, None)),
-                },
-            }
-        }
-        if !family.is_empty() {
-            let others = self.of_one_answer(compared).flat_map(Compared::ratios);
-            family.extend(others.map(|ratio| (None, ratio.figure.clone())));
-        }
-        let of_family = Decided::decide(family, 1.0).into_iter();
-        decided.extend(of_family.filter_map(|(pair, ratio)| Some((pair?, Some(ratio)))));
-        let mut named = BTreeMap::new();
+    /// What the best is beside each other that it was chosen among and that has a figure.
+    fn rivals(&self, compared: &[Compared<'a>]) -> Rivals {
         let mut rivals = Rivals::default();
-        for (pair, ratio) in decided {
-            match pair {
-                Pair::Named(pair) => named.extend(ratio.map(|ratio| (pair, ratio))),
-                Pair::WithBest(Entry { row, figure, .. }) => {
-                    let name = row.label(&self.rule.compare);
-                    rivals.add(self.rule.metric, (name, figure.as_ref()), ratio.as_ref());
-                }
+        let Some((best, of)) = self.best() else { return rivals };
+        let is_best = |entry: &Entry<'_>| entry.row.name == best.name;
+        let own = compared.iter().filter(|of| of.entries.iter().any(is_best));
+        for (compared, entry) in own.flat_map(|own| own.entries.iter().map(move |of| (own, of))) {
+            if entry.figure.is_some() && !is_best(entry) && of.has(&entry.row.params) {
+                let ratio = compared.ratio(best, entry.row);
+                let name = entry.row.label(&self.rule.compare);
+                rivals.add(self.rule.metric, (name, entry.figure.as_ref()), ratio.as_ref());
             }
         }
-        (named, rivals)
-    }
-
-    /// What the author calls the best, and of which rows.
-    fn best_of(&self) -> Option<(&'a String, &'a BestOf)> {
-        self.written.rows.iter().find_map(|(name, row)| Some((name, row.best.as_ref()?)))
-    }
-
-    /// The best with each other that it was chosen among and that has a figure.
-    fn rivals<'b>(
-        &self,
-        compared: &'b [Compared<'a>],
-    ) -> impl Iterator<Item = (&'a AnalysedRow<'a>, &'b Entry<'a>)> {
-        let best_of =
-            self.best_of().and_then(|(name, of)| Some((*self.rows.get(name.as_str())?, of)));
-        let rivals = best_of.and_then(|(best, of)| {
-            let is_best = move |entry: &Entry<'_>| entry.row.name == best.name;
-            let compared = compared.iter().find(|of| of.entries.iter().any(is_best))?;
-            let is_rival = move |entry: &&Entry<'_>| {
-                entry.figure.is_some() && !is_best(entry) && of.has(&entry.row.params)
-            };
-            Some(compared.entries.iter().filter(is_rival).map(move |entry| (best, entry)))
-        });
-        rivals.into_iter().flatten()
-    }
-
-    /// What belongs to one answer with the rows: along a key all of its values.
-    fn of_one_answer<'b>(
-        &self,
-        compared: &'b [Compared<'a>],
-    ) -> impl Iterator<Item = &'b Compared<'a>> {
-        let common = |of: &Compared<'_>| {
-            let along = |key: &String| self.rule.along.as_ref() == Some(key);
-            let common = of.common.iter().filter(|(key, _)| !along(key));
-            common.map(|(key, value)| (key.clone(), value.clone())).collect::<Vec<_>>()
-        };
-        let has_row = |of: &&Compared<'_>| {
-            let is_row = |name: &str| self.rows.values().any(|row| row.name == name);
-            of.entries.iter().any(|entry| is_row(&entry.row.name))
-        };
-        let own: Vec<_> = compared.iter().filter(has_row).map(common).collect();
-        compared.iter().filter(move |of| own.contains(&common(of))).collect::<Vec<_>>().into_iter()
+        rivals
     }
 
     /// Whether a rate in the sentence is not the server's maximum.

@@ -69,6 +69,22 @@ fn the_whole_interval_decides_a_range() {
 }
 
 #[test]
+fn claims_of_a_paper_are_decided_together() {
+    let of = |low, high| {
+        let published = published(PublishedUnit::Ratio, low, high);
+        claim(published, Metric::GoodputPerServerCpu, Some(CBC))
+    };
+    let first = |others: &[f64]| {
+        // In other rounds each the ratio is beyond the published one.
+        let others = others.iter().map(|share| of(2.2 * share, 2.2 * share));
+        judged(&scene(2.2, std::iter::once(of(2.0, 2.4)).chain(others).collect())).result
+    };
+    assert_eq!(first(&[]), ClaimResult::Holds);
+    assert_eq!(first(&[0.985, 1.005]), ClaimResult::Holds);
+    assert_eq!(first(&[0.975, 0.985, 0.995, 1.005]), ClaimResult::TooFewTrials);
+}
+
+#[test]
 fn one_figure_holds_where_the_two_do_not_differ() {
     assert_eq!(of_ratio(2.02, 2.0, 2.0), ClaimResult::Holds);
     assert_eq!(of_ratio(2.1, 2.0, 2.0), ClaimResult::DiffersMore);

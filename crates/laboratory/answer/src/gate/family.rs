@@ -1,12 +1,15 @@
 //! How a gate judges: all rows that it is about as one family.
 
 use stats::{Decision, Estimate, RunRatio, Signs, rounds_to_decide, step_down, trials_to_decide};
-use study::metric::Better;
+use study::Metric;
+use study::metric::{Better, Kind};
 
 use super::expression::Gate;
 use super::outcome::{GatedCell, Judgement, of_interval};
+use crate::analysis::decisions::Decisions;
 use crate::figure::Figure;
 use crate::mark::Mark;
+use crate::measured::MeasuredRow;
 
 /// A row that is judged with others.
 pub(crate) struct GatedRow<'a, T> {
@@ -16,6 +19,30 @@ pub(crate) struct GatedRow<'a, T> {
     pub(crate) of: Option<&'a T>,
     pub(crate) scale: Scale,
     pub(crate) mark: Option<Mark>,
+}
+
+impl<'a> GatedRow<'a, Figure> {
+    /// Each row of an answer over its baseline. A row of which nothing was measured has no figure; what a library does
+    /// not do is not judged.
+    pub(crate) fn of_answer(
+        (rule, metric): (usize, Metric),
+        decisions: &'a Decisions,
+        rows: &'a [MeasuredRow],
+        scale: Scale,
+    ) -> impl Iterator<Item = Self> {
+        // What something costs does not depend on what limited the trials.
+        let is_maximum = metric.row().kind == Kind::Throughput;
+        decisions.beside_baseline(rule).filter_map(move |beside| {
+            let row = rows.iter().find(|row| row.name == beside.row)?;
+            let mark = row.mark_of(metric);
+            row.is_judged(false).then(|| GatedRow {
+                names: [&row.case, &row.name, &row.label],
+                of: beside.ratio.as_ref().ok().map(|ratio| &ratio.figure),
+                scale,
+                mark: mark.filter(|mark| is_maximum || *mark == Mark::NotOfferedLoad),
+            })
+        })
+    }
 }
 
 /// In what a gate has its limit.

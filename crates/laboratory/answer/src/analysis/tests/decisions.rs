@@ -5,8 +5,9 @@ use study::Metric;
 
 use super::projections::{of_cores, projected, ratios};
 use super::scene::{CBC, CHACHA, ECDSA, GCM, RSA, SPREAD, Scene, all_caveats};
-use super::{NONE, SUITE, bulk};
+use super::{NONE, SUITE, bulk, written};
 use crate::analysis::compared::Compared;
+use crate::analysis::decisions::Decisions;
 use crate::analysis::{Agreement, row};
 
 #[test]
@@ -62,6 +63,27 @@ fn a_cross_check_of_two_pairs_agrees_with_nothing() {
 }
 
 #[test]
+fn cross_checks_are_decided_together() {
+    let agreement = |others: usize| {
+        let clients = ["toll", "wrk", "ab", "h2load", "s_time", "shb"];
+        let mut scene = Scene::clients(&clients[..2 + others]);
+        scene.measure(0, 8e9, &[1.0; 7]);
+        scene.measure(1, 8e9, &SPREAD);
+        for other in 0..others {
+            // In other rounds each it is beyond the tolerance.
+            let is_beyond = |round: usize| (21 + other) >> round & 1 == 1;
+            let factors = [0, 1, 2, 3, 4, 5, 6].map(|of| if is_beyond(of) { 1.1 } else { 1.0 });
+            scene.measure(2 + other, 8e9, &factors);
+        }
+        scene.analysis().cross_checks.remove(0).agreement
+    };
+    assert_eq!(
+        [0, 2, 4].map(agreement),
+        [Agreement::Agrees, Agreement::Agrees, Agreement::Undecided]
+    );
+}
+
+#[test]
 fn a_projection_ends_where_trials_show_that_more_cores_do_not_help() {
     let stops = |rounds| {
         let mut scene = of_cores(&["1", "2", "4"], |cores| cores.min(2.0));
@@ -74,8 +96,12 @@ fn a_projection_ends_where_trials_show_that_more_cores_do_not_help() {
 
 #[test]
 fn the_comparisons_of_an_answer_are_as_many_as_the_study_says() {
+    let mut said = Scene::handshakes();
+    let more = "{{ one.server_cpu_per_operation | times(other.server_cpu_per_operation) }}.";
+    written::written(&mut said, written::KEY, [ECDSA, RSA], more);
     let scenes = [
         (Scene::handshakes(), 1),
+        (said, 2),
         (bulk(Metric::GoodputPerServerCpu, GCM), 6),
         (bulk(Metric::TlsTax, NONE), 6),
         (ratios([1.0; 4]), 4),
@@ -85,7 +111,9 @@ fn the_comparisons_of_an_answer_are_as_many_as_the_study_says() {
         assert_eq!(rule.comparisons(&scene.study.params(&rule.case)), [family]);
         let entries = scene.entries();
         let cells = row::of_cells(&scene.study, &entries, &scene.targets);
-        assert!(Compared::all(rule, &cells).iter().all(|of| of.family == family));
+        let decisions = Decisions::of(&scene.study.answers, &cells);
+        let compared = Compared::of_answers(&scene.study, &cells, &decisions);
+        assert!(compared.iter().flatten().all(|of| of.family() == family));
     }
 }
 

@@ -10,7 +10,7 @@ use super::scene::{CBC, CHACHA, ECDSA, EIGHT, GCM, RSA, SPREAD, Scene};
 use super::{SUITE, bulk};
 use crate::findings::Headline;
 
-const KEY: &str = "target.certificate-key";
+pub(super) const KEY: &str = "target.certificate-key";
 
 fn row(case: &str, key: &str, value: &str) -> RowOf {
     let params = BTreeMap::from([(key.to_owned(), value.to_owned())]).into();
@@ -21,7 +21,7 @@ fn template(text: &str) -> Template {
     Template::new(text, &["one", "other"], &Metric::of_cells().collect::<Vec<_>>()).unwrap()
 }
 
-fn written(scene: &mut Scene, key: &str, [one, other]: [&str; 2], headline: &str) {
+pub(super) fn written(scene: &mut Scene, key: &str, [one, other]: [&str; 2], headline: &str) {
     let case = scene.study.cells[0].case.clone();
     let rows = [("one", one), ("other", other)];
     let rows = rows.map(|(name, value)| (name.to_owned(), row(&case, key, value)));

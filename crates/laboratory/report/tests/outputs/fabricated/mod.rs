@@ -10,7 +10,7 @@ pub mod samples;
 use std::collections::{BTreeMap, BTreeSet};
 
 use answer::analysis::{
-    Analysis, CellSummary, CpuUse, Figure, Figures, Invalid, Remeasured, Repeated,
+    Analysis, CellSummary, CpuUse, Decisions, Figure, Figures, Invalid, Remeasured, Repeated,
 };
 use answer::claims::{ClaimResult, JudgedClaim};
 use answer::costs::Costs;
@@ -201,7 +201,7 @@ pub fn whole() -> Fabricated {
         claims: claims(),
         source: "Intel, AES-GCM on Xeon E5 v3".to_owned(),
         rows: Vec::new(),
-        ratios: Vec::new(),
+        decisions: Decisions::default(),
         gates: Vec::new(),
         invalid: vec![Invalid {
             cell: "handshakes-0001".to_owned(),
