@@ -37,7 +37,7 @@ mod remeasured;
 mod row;
 mod search;
 mod servers;
-mod summary;
+pub(crate) mod summary;
 pub(crate) mod warnings;
 mod width;
 mod written;
@@ -69,7 +69,7 @@ pub use projection::{AtCores, Projection};
 pub use remeasured::{Remeasured, quieter};
 pub use search::{ImpossibleLoad, SearchEnd, SearchPath, SearchStep};
 pub use servers::{ServerFigure, ServerRow, Servers};
-pub use summary::{CellSummary, Figures};
+pub use summary::CellSummary;
 pub use warnings::Repeated;
 pub use width::widest_interval;
 
@@ -123,9 +123,6 @@ pub struct Analysis {
     /// Where that was published.
     #[serde(skip)]
     pub source: String,
-    /// What the cells and the rows of tables are judged by.
-    #[serde(skip)]
-    pub rows: Vec<MeasuredRow>,
     /// How they compare, by the answers.
     #[serde(skip)]
     pub decisions: Decisions,
@@ -159,9 +156,10 @@ impl Analysis {
         let mut in_order: Vec<&TrialLine> = rows.iter().flat_map(|of| of.lines.clone()).collect();
         in_order.sort_by_key(|trial| trial.place.order);
         let of_cells = || rows.iter().filter(|row| row.cell.is_some());
-        let measured: Vec<MeasuredRow> = rows.iter().map(|row| row.measured.clone()).collect();
+        let cells: Vec<CellSummary> = rows.iter().map(CellSummary::of).collect();
+        let measured: Vec<&MeasuredRow> = cells.iter().map(|cell| &cell.row).collect();
         let decisions = Decisions::of(&study.answers, &rows);
-        let compared = Compared::of_answers(study, &rows, &decisions);
+        let compared = Compared::all(study, &rows, &decisions);
         Self {
             projections: compared.iter().flat_map(|of| projection::projections(of)).collect(),
             study: study.name.clone(),
@@ -173,15 +171,14 @@ impl Analysis {
             profile_changes: ProfileChange::all(&compared),
             answers: answers::answers(compared, &rows, &costs.rows, targets, machine),
             cross_checks: cross_check::all(&rows),
-            cells: rows.iter().map(CellSummary::of).collect(),
             warnings: warnings(&in_order),
             invalid: all_invalid(&in_order, &rows),
             cut: study.cut.iter().map(|of| of.what.clone()).collect(),
             claims: claims::judge(&study.claims, &measured, &study.cut),
             source: source(study),
-            gates: gates::all(&study.answers, &decisions, &measured),
-            rows: measured,
+            gates: gates::all(&study.answers, &decisions, &cells),
             decisions,
+            cells,
             costs,
         }
     }

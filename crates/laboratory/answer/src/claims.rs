@@ -84,7 +84,7 @@ impl ClaimResult {
 
 /// Judges claims by the rows of a run, of whose study this was cut. A table has all of them, so they are decided
 /// together.
-pub fn judge(claims: &[Claim], rows: &[MeasuredRow], cut: &[Cut]) -> Vec<JudgedClaim> {
+pub fn judge(claims: &[Claim], rows: &[&MeasuredRow], cut: &[Cut]) -> Vec<JudgedClaim> {
     let asked: Vec<_> = claims.iter().map(|claim| Asked::of(claim, rows, cut)).collect();
     let ends = |of: &Asked<'_>| of.ends().into_iter().flatten();
     let family = asked.iter().flatten().flat_map(|of| ends(of).map(|end| (&of.figure, end)));
@@ -125,7 +125,7 @@ struct Asked<'a> {
 impl<'a> Asked<'a> {
     /// # Errors
     /// Why it has no figure, where that is known.
-    fn of(claim: &'a Claim, rows: &'a [MeasuredRow], cut: &[Cut]) -> Result<Self, Option<String>> {
+    fn of(claim: &'a Claim, rows: &[&'a MeasuredRow], cut: &[Cut]) -> Result<Self, Option<String>> {
         let measured = claim.measured.as_ref().ok_or_else(|| claim.why.clone())?;
         let choices = choices(measured, rows);
         let with_figure =
@@ -209,7 +209,7 @@ impl JudgedClaim {
 }
 
 /// The rows that are meant, in the study's order; what `over` leaves open is as in `of`.
-fn choices<'a>(measured: &ClaimedFigure, rows: &'a [MeasuredRow]) -> Vec<Rows<'a>> {
+fn choices<'a>(measured: &ClaimedFigure, rows: &[&'a MeasuredRow]) -> Vec<Rows<'a>> {
     let is = |row: &MeasuredRow, of: &RowOf| of.is(&row.case, &row.params);
     let pair = |of: &'a MeasuredRow| {
         let other = |named: &RowOf| {
@@ -218,7 +218,7 @@ fn choices<'a>(measured: &ClaimedFigure, rows: &'a [MeasuredRow]) -> Vec<Rows<'a
                 let mut open = row.params.iter().filter(|(key, _)| is_open(key));
                 open.all(|(key, value)| of.params.get(key).is_none_or(|own| own == value))
             };
-            rows.iter().find(|row| is(row, named) && agrees(row))
+            rows.iter().copied().find(|row| is(row, named) && agrees(row))
         };
         let over = match &measured.over {
             Some(named) => Some(other(named)?),
@@ -230,13 +230,13 @@ fn choices<'a>(measured: &ClaimedFigure, rows: &'a [MeasuredRow]) -> Vec<Rows<'a
         };
         Some(Rows { of, over, than })
     };
-    rows.iter().filter(|row| is(row, &measured.of)).filter_map(pair).collect()
+    rows.iter().copied().filter(|row| is(row, &measured.of)).filter_map(pair).collect()
 }
 
 /// Why no row is meant.
 fn absent(
     ClaimedFigure { of, over, than, .. }: &ClaimedFigure,
-    rows: &[MeasuredRow],
+    rows: &[&MeasuredRow],
     cut: &[Cut],
 ) -> String {
     let because = |case: &str, key: Option<&str>| {
@@ -245,7 +245,7 @@ fn absent(
     };
     let than = than.iter().flat_map(|(one, two)| [one, two]);
     for RowOf { case, params, .. } in std::iter::once(of).chain(over).chain(than) {
-        let of_case: Vec<&MeasuredRow> = rows.iter().filter(|row| row.case == *case).collect();
+        let of_case: Vec<&&MeasuredRow> = rows.iter().filter(|row| row.case == *case).collect();
         if of_case.is_empty() {
             return format!("{case} was not measured{}", because(case, None));
         }

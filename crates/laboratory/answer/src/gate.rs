@@ -218,12 +218,13 @@ impl Gate {
         let Judged::Figure(metric) = self.judged else {
             return self.judge_answers(study, analysis);
         };
-        let rows = study.rows();
+        let planned = study.rows();
         let can_have = |of: &&MeasuredRow| {
             of.is_judged(false)
-                && rows.iter().any(|row| row.name == of.name && row.metrics.contains(&metric))
+                && planned.iter().any(|row| row.name == of.name && row.metrics.contains(&metric))
         };
-        let about = analysis.rows.iter().filter(|of| self.is_about(&of.case, &of.name));
+        let rows = analysis.cells.iter().map(|cell| &cell.row);
+        let about = rows.filter(|of| self.is_about(&of.case, &of.name));
         let about: Vec<(&MeasuredRow, Option<Figure>)> =
             about.filter(can_have).map(|row| (row, row.whole_figure(metric))).collect();
         let gated = about.iter().map(|(row, figure)| GatedRow {
@@ -237,12 +238,12 @@ impl Gate {
 
     /// Judges the values of a key that the answers of a run compare.
     fn judge_answers(&self, study: &Study, analysis: &Analysis) -> Result<GateOutcome, GateError> {
-        let Analysis { decisions, rows, .. } = analysis;
+        let Analysis { decisions, cells, .. } = analysis;
         let mut gated = Vec::new();
         for (place, rule) in study.answers.iter().enumerate() {
             if self.is_about_values_of(&rule.compare) {
                 let scale = self.scale(rule.metric, rule.metric.better_ratio(), &rule.compare)?;
-                gated.extend(GatedRow::of_answer((place, rule.metric), decisions, rows, scale));
+                gated.extend(GatedRow::of_answer((place, rule.metric), decisions, cells, scale));
             }
         }
         Ok(self.outcome(self.together(gated, Self::of_rounds)))

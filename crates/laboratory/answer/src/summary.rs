@@ -84,7 +84,7 @@ impl Summary {
             machine: machine.cloned(),
             hosts: (*hosts).clone(),
             targets: targets.to_vec(),
-            rows: analysis.rows.iter().map(|row| kept(*study, row)).collect(),
+            rows: analysis.cells.iter().map(|cell| kept(*study, &cell.row)).collect(),
         }
     }
 
@@ -152,9 +152,8 @@ impl Summary {
         Analysis {
             study: self.study.clone(),
             question: self.question.clone(),
-            cells: self.rows.iter().map(CellSummary::from).collect(),
+            cells: self.rows.iter().cloned().map(CellSummary::from).collect(),
             cut: self.cut.iter().map(|of| of.what.clone()).collect(),
-            rows: self.rows.clone(),
             ..Analysis::default()
         }
     }

@@ -11,10 +11,26 @@ pub(crate) fn with_interval(quantity: Quantity, figure: impl Into<Estimate>) -> 
     joined(&unit.text(estimate.median), &interval(estimate, &unit))
 }
 
-/// A ratio as `1.31x [1.25, 1.38]`: those that matter most lie near 1.
+/// A ratio as `1.31x [1.25, 1.38]`, or near 1 the difference, `+0.50% [+0.31, +0.72]`.
 pub(crate) fn times(ratio: impl Into<Estimate>) -> String {
     let estimate = ratio.into();
     joined(&ratio_alone(estimate), &ratio_interval(estimate))
+}
+
+/// The same before a noun, `1.31x [1.25, 1.38] A`, or near 1 `0.50% [0.31, 0.72] above A`, of which the words for more and
+/// less are these.
+pub(crate) fn times_of(ratio: impl Into<Estimate>, far: &str, [more, less]: [&str; 2]) -> String {
+    let estimate = ratio.into();
+    let Some((percent, places)) = near_1(&estimate) else {
+        return format!("{} {far}", times(estimate));
+    };
+    let (way, share) = match percent.median < 0.0 {
+        true => (less, percent.map(|share| -share)),
+        false => (more, percent),
+    };
+    let [low, median, high] =
+        [share.interval.low, share.median, share.interval.high].map(|share| decimal(share, places));
+    format!("{median}% [{low}, {high}] {way}")
 }
 
 /// What is said where a comparison does not show one.
@@ -29,27 +45,56 @@ pub(crate) fn sign(decision: Decision) -> &'static str {
     }
 }
 
-/// `1.31x` of a ratio, to the same place as its interval.
+/// `1.31x` of a ratio, to the same place as its interval; near 1 `+0.50%`.
 pub fn ratio_alone(ratio: impl Into<Estimate>) -> String {
     let estimate = ratio.into();
-    format!("{}x", decimal(estimate.median, ratio_places(&estimate)))
+    match near_1(&estimate) {
+        Some((percent, places)) => format!("{}%", signed(percent.median, places)),
+        None => format!("{}x", decimal(estimate.median, ratio_places(&estimate))),
+    }
 }
 
-/// `[1.25, 1.38]` of a ratio; empty where there is no interval.
+/// `[1.25, 1.38]` of a ratio, near 1 `[+0.31, +0.72]`; empty where there is no interval.
 pub fn ratio_interval(ratio: impl Into<Estimate>) -> String {
     let estimate = ratio.into();
-    let ends = [estimate.interval.low, estimate.interval.high];
-    let [low, high] = ends.map(|end| decimal(end, ratio_places(&estimate)));
+    let ends = |of: &Estimate| [of.interval.low, of.interval.high];
+    let [low, high] = match near_1(&estimate) {
+        Some((percent, places)) => ends(&percent).map(|end| signed(end, places)),
+        None => ends(&estimate).map(|end| decimal(end, ratio_places(&estimate))),
+    };
     if estimate.n > 1 { format!("[{low}, {high}]") } else { String::new() }
 }
 
-/// Two decimals, fewer where they would be more than three digits, and more of what is smaller than a tenth, or is 1.00
-/// with two and is not 1.
+/// A ratio in short: as [`factor`], or near 1 as [`ratio_alone`].
+pub(crate) fn ratio_in_short(ratio: impl Into<Estimate>) -> String {
+    let estimate = ratio.into();
+    near_1(&estimate).map_or_else(|| factor(estimate.median), |_| ratio_alone(estimate))
+}
+
+/// The difference from 1 in percent, and to how many places, of a ratio that would be 1.00x: where all of its interval is
+/// within 1%, or its median is and 1 is not in the interval. What is 1 exactly has no difference.
+fn near_1(ratio: &Estimate) -> Option<(Estimate, i32)> {
+    let percent = ratio.map(|ratio| 100.0 * (ratio - 1.0));
+    let ends = [percent.interval.low, percent.interval.high];
+    let [low, high] = ends.map(f64::abs);
+    let is_on_one_side = ends[0] * ends[1] > 0.0;
+    let (counts, far) = match is_on_one_side {
+        true => (low.min(high), percent.median.abs()),
+        false => (low.max(high), low.max(high)),
+    };
+    (ratio.n > 1 && 0.0 < far && far < 1.0).then(|| (percent, places(counts, 2).clamp(1, 6)))
+}
+
+/// With its sign, which 0 has not.
+fn signed(number: f64, places: i32) -> String {
+    let text = decimal(number, places);
+    let is_above = number > 0.0 && text.contains(|c| matches!(c, '1'..='9'));
+    if is_above { format!("+{text}") } else { text }
+}
+
+/// Two decimals, fewer where they would be more than three digits, and more of what is smaller than a tenth.
 fn ratio_places(ratio: &Estimate) -> i32 {
-    let is_on_one_side = ratio.interval.low > 1.0 || ratio.interval.high < 1.0;
-    let from_1 = (ratio.median - 1.0).abs();
     match ratio.median.abs() {
-        _ if is_on_one_side && from_1 < 0.005 => places(from_1, 2).min(6),
         median if median < 0.1 => places(median, 2),
         median => 2.min(places(median.max(ratio.interval.high.abs()), 3)),
     }
@@ -176,8 +221,20 @@ mod tests {
         );
         assert_eq!(times(&figure(3.81, 3.92, 4.01)), "3.92x [3.81, 4.01]");
         assert_eq!(times(&figure(220.0, 230.0, 1640.0)), "230x [220, 1,640]");
-        assert_eq!(times(&figure(1.000_4, 1.000_68, 1.001)), "1.00068x [1.00040, 1.00100]");
-        assert_eq!(times(&figure(0.999_9, 1.000_68, 1.001)), "1.00x [1.00, 1.00]");
+        assert_eq!(times(&figure(0.97, 1.00, 1.02)), "1.00x [0.97, 1.02]");
+    }
+
+    #[test]
+    fn a_ratio_near_1_is_a_difference() {
+        assert_eq!(times(&figure(1.000_4, 1.000_68, 1.001)), "+0.068% [+0.040, +0.100]");
+        assert_eq!(times(&figure(0.999_9, 1.000_68, 1.001)), "+0.07% [-0.01, +0.10]");
+        assert_eq!(times(&figure(1.002, 1.004, 1.03)), "+0.40% [+0.20, +3.00]");
+        assert_eq!(times(&figure(1.0, 1.0, 1.0)), "1.00x [1.00, 1.00]");
+        assert_eq!(times(&Figure::of(vec![1.001]).unwrap()), "1.00x");
+        assert_eq!(ratio_in_short(&figure(0.991, 0.995, 0.997)), "-0.50%");
+        let said = |figure: &Figure| times_of(figure, "A", ["above A", "below A"]);
+        assert_eq!(said(&figure(0.991, 0.995, 0.997)), "0.50% [0.30, 0.90] below A");
+        assert_eq!(said(&figure(1.25, 1.31, 1.38)), "1.31x [1.25, 1.38] A");
     }
 
     #[test]

@@ -40,11 +40,11 @@ fn header(keys: &BTreeSet<&str>) -> Vec<String> {
 }
 
 fn record(analysis: &Analysis, cell: &CellSummary, keys: &BTreeSet<&str>) -> Vec<String> {
-    let names = [&analysis.study, &cell.case, &cell.cell, &cell.label].map(Clone::clone);
+    let names = [&analysis.study, &cell.case, &cell.name, &cell.label].map(Clone::clone);
     let params =
         keys.iter().map(|key| cell.params.get(*key).map(Param::to_string).unwrap_or_default());
     let counts = [cell.trials.planned, cell.trials.done, cell.trials.valid];
-    let figures = Metric::of_rows().flat_map(|metric| ends(cell.figures.get(metric)));
+    let figures = Metric::of_rows().flat_map(|metric| ends(cell.figure(metric)));
     let limits: Vec<String> =
         cell.limits.iter().map(|(limit, trials)| format!("{limit}:{trials}")).collect();
     let [search, load, best] = search(cell);
@@ -72,7 +72,7 @@ fn search(cell: &CellSummary) -> [String; 3] {
     }
 }
 
-fn ends(figure: Option<&Figure>) -> [String; 4] {
+fn ends(figure: Option<Figure>) -> [String; 4] {
     let Some(Figure { estimate, .. }) = figure else { return Default::default() };
     let interval = estimate.interval;
     [estimate.median, interval.low, interval.high, interval.coverage].map(|v| v.to_string())

@@ -123,7 +123,7 @@ fn figures(text: &mut Text, analysis: &Analysis, metric: Metric) {
     let MetricRow { gauge: name, help, quantity, .. } = metric.row();
     let (unit, factor) = base(*quantity);
     let cells = analysis.cells.iter();
-    let with_figure = cells.filter_map(|cell| Some((cell, cell.figures.get(metric)?.estimate)));
+    let with_figure = cells.filter_map(|cell| Some((cell, cell.figure(metric)?.estimate)));
     for (i, (cell, estimate)) in with_figure.enumerate() {
         if i == 0 {
             text.family(name, unit, "gauge", help);
@@ -142,7 +142,7 @@ fn of_cell(analysis: &Analysis, cell: &CellSummary) -> String {
     let fixed = [
         ("study".to_owned(), analysis.study.clone()),
         ("case".to_owned(), cell.case.clone()),
-        ("cell".to_owned(), cell.cell.clone()),
+        ("cell".to_owned(), cell.name.clone()),
     ];
     let params = cell.params.iter().map(|(key, value)| {
         let name = key.replace(|c: char| !c.is_ascii_alphanumeric(), "_");

@@ -78,7 +78,7 @@ fn papers(folder: &Path) -> Result<Vec<Paper>, Box<dyn Error>> {
         let own = summaries.iter().filter(|summary| summary.study == study.name);
         let machines = own.map(|summary| OnMachine {
             name: machine(summary.machine.as_ref()),
-            claims: judge(&study.claims, &summary.rows, &summary.cut),
+            claims: judge(&study.claims, &summary.rows.iter().collect::<Vec<_>>(), &summary.cut),
             summary: summary.clone(),
         });
         Paper { machines: machines.collect(), study }

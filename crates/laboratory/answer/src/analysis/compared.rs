@@ -9,7 +9,7 @@ use crate::label::{label, label_in, server_words, with};
 use study::metric::{Kind, words_of};
 use study::{AnswerRule, Cell, Metric, Param, Params, Study};
 
-use super::decisions::Decisions;
+use super::decisions::{Decisions, RowRatio};
 use super::row::{AnalysedRow, Valued, groups};
 use crate::figure::{Decided, Figure};
 use stats::Decision;
@@ -43,34 +43,27 @@ pub(super) struct Entry<'a> {
 }
 
 impl<'a> Compared<'a> {
-    /// Those of each answer of a study.
-    pub(super) fn of_answers(
+    /// Those of each answer of a study: one for each combination of the keys that are swept beside the compared one,
+    /// without the cells whose targets were left out, which a report says once.
+    pub(super) fn all(
         study: &'a Study,
         rows: &'a [AnalysedRow<'a>],
         decisions: &'a Decisions,
     ) -> Vec<Vec<Self>> {
-        let of = |(place, rule)| Self::all(place, rule, rows, decisions);
-        study.answers.iter().enumerate().map(of).collect()
-    }
-
-    /// One for each combination of the keys that are swept beside the compared one, without the cells
-    /// whose targets were left out: a report says that once.
-    fn all(
-        place: usize,
-        rule: &'a AnswerRule,
-        rows: &'a [AnalysedRow<'a>],
-        decisions: &'a Decisions,
-    ) -> Vec<Self> {
-        let of = |(common, mut cells): (Params, Valued<'a>)| {
-            let planned = cells.len();
-            cells.retain(|(row, _)| row.skipped.is_none());
-            let entry = |(row, value)| Entry::of(place, rule, row, value, decisions);
-            let entries: Vec<Entry<'a>> = cells.into_iter().map(entry).collect();
-            let is_alone = entries.len() < planned && entries.iter().all(|entry| entry.is_baseline);
-            Self { place, rule, common, entries, decisions, is_alone }
+        let of_rule = |(place, rule): (usize, &'a AnswerRule)| {
+            let of = |(common, mut cells): (Params, Valued<'a>)| {
+                let planned = cells.len();
+                cells.retain(|(row, _)| row.skipped.is_none());
+                let entry = |(row, value)| Entry::of(place, rule, row, value, decisions);
+                let entries: Vec<Entry<'a>> = cells.into_iter().map(entry).collect();
+                let is_alone =
+                    entries.len() < planned && entries.iter().all(|entry| entry.is_baseline);
+                Self { place, rule, common, entries, decisions, is_alone }
+            };
+            let all = groups(rule, rows).into_iter().map(of);
+            all.filter(|of| !of.entries.is_empty()).collect()
         };
-        let all = groups(rule, rows).into_iter().map(of);
-        all.filter(|of| !of.entries.is_empty()).collect()
+        study.answers.iter().enumerate().map(of_rule).collect()
     }
 
     /// One over another.
@@ -80,18 +73,19 @@ impl<'a> Compared<'a> {
 
     /// The same in a metric that an author's sentence has.
     pub(super) fn between(&self, metric: Metric, rows: [&AnalysedRow<'_>; 2]) -> Option<Decided> {
-        self.decisions.ratio(self.place, metric, rows.map(|of| of.name.as_str()))
+        self.decisions.ratio(self.place, metric, rows)
     }
 
     /// How many comparisons were decided together with these.
     pub(super) fn family(&self) -> usize {
-        self.decisions.family(self.place, &self.common)
+        self.decisions.family(self.place, self.entries[0].row).count()
     }
 
     /// Whether what is compared with the baseline, or to be chosen, has too few trials.
     pub(super) fn has_too_few(&self) -> bool {
-        let of_row = |entry: &'_ Entry<'a>| self.decisions.of_row(self.place, &entry.row.name);
-        self.entries.iter().flat_map(of_row).any(|ratio| ratio.decision == Decision::TooFew)
+        let is_own = |of: &&RowRatio| self.entries.iter().any(|entry| entry.row.name == of.row);
+        let mut own = self.decisions.family(self.place, self.entries[0].row).filter(is_own);
+        own.any(|of| of.ratio.as_ref().is_ok_and(|of| of.decision == Decision::TooFew))
     }
 
     pub(super) fn baseline(&self) -> Option<&Entry<'a>> {

@@ -19,7 +19,7 @@ use super::row::AnalysedRow;
 use crate::comparable::ratio;
 use crate::figure::{Figure, decisions};
 use crate::limits::{in_words, of_trials};
-use crate::wording::{capitalized, times};
+use crate::wording::{capitalized, times_of};
 use stats::{Decision, Direction};
 
 /// Rates that differ by less than 5% count as equal.
@@ -139,9 +139,13 @@ impl CrossCheck {
         };
         let cost = self.server_cpu_ratio.as_ref().map_or_else(
             || "the server's CPU time is not known".to_owned(),
-            |ratio| format!("an operation costs the server {} as much CPU time", times(ratio)),
+            |ratio| {
+                let cost = times_of(ratio, "as much CPU time", ["more CPU time", "less CPU time"]);
+                format!("an operation costs the server {cost}")
+            },
         );
-        let figures = format!("its rate is {} toll's, and {cost}", times(rate));
+        let rate = times_of(rate, "toll's", ["above toll's", "below toll's"]);
+        let figures = format!("its rate is {rate}, and {cost}");
         let both = "the server's CPU was the limit with both";
         let sentence = match self.agreement {
             Agreement::Agrees => format!("{client} agrees with toll ({label}): {figures}; {both}."),

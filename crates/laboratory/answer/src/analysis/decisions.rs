@@ -4,31 +4,23 @@
 //! the sentences of its author compare besides.
 
 use stats::Decision;
-use study::{AnswerRule, Metric, Params};
+use study::{AnswerRule, Metric};
 
 use super::authored;
 use super::row::{AnalysedRow, Valued, groups};
 use crate::comparable::{Side, Why, ratio};
-use crate::figure::{Decided, Figure, decisions};
+use crate::figure::{Decided, decisions};
 use crate::wording::grouped;
 
 /// All that the answers of a study compare.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Decisions(Vec<Family>);
-
-/// What one answer compares.
-#[derive(Debug, Clone, PartialEq)]
-struct Family {
-    /// The place of its rule in the study.
-    rule: usize,
-    /// What its rows have in common, without the key that it goes along.
-    common: Params,
-    comparisons: Vec<RowRatio>,
-}
+pub struct Decisions(Vec<RowRatio>);
 
 /// A row over another.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RowRatio {
+    /// The place of its rule in the study, and of its answer among those of the rule.
+    family: [usize; 2],
     metric: Metric,
     pub(crate) row: String,
     /// `None` where the study has no baseline.
@@ -38,19 +30,11 @@ pub(crate) struct RowRatio {
     pub(crate) ratio: Result<Decided, Why>,
 }
 
-/// Rows that are to be compared.
-struct Asked<'a> {
-    metric: Metric,
-    row: &'a AnalysedRow<'a>,
-    over: Option<&'a AnalysedRow<'a>>,
-    is_beside_baseline: bool,
-}
-
 impl Decisions {
     pub(super) fn of(rules: &[AnswerRule], rows: &[AnalysedRow<'_>]) -> Self {
-        let of_rule = |(place, rule)| {
-            let families = families(rule, rows).into_iter();
-            families.map(move |(common, asked)| Family::of(place, common, asked))
+        let of_rule = |(rule, of)| {
+            let families = families(of, rows).into_iter().enumerate();
+            families.flat_map(move |(place, family)| decided([rule, place], family))
         };
         Self(rules.iter().enumerate().flat_map(of_rule).collect())
     }
@@ -61,12 +45,11 @@ impl Decisions {
         metric: Metric,
         columns: impl Iterator<Item = Vec<&'a AnalysedRow<'a>>>,
     ) -> Self {
-        let asked = columns.flat_map(|rows| each_with_each(metric, rows.into_iter()));
-        Self(vec![Family::of(0, Params::default(), asked.collect())])
+        Self(decided([0, 0], columns.flat_map(|rows| each_with_each(metric, &rows)).collect()))
     }
 
     fn of_rule(&self, rule: usize) -> impl Iterator<Item = &RowRatio> {
-        self.0.iter().filter(move |of| of.rule == rule).flat_map(|of| &of.comparisons)
+        self.0.iter().filter(move |of| of.family[0] == rule)
     }
 
     /// Each row of a rule that is not the baseline, over that.
@@ -74,65 +57,46 @@ impl Decisions {
         self.of_rule(rule).filter(|of| of.is_beside_baseline)
     }
 
-    /// What was decided of a row over others.
-    pub(super) fn of_row<'a>(
-        &'a self,
-        rule: usize,
-        row: &'a str,
-    ) -> impl Iterator<Item = &'a Decided> {
-        self.of_rule(rule).filter(move |of| of.row == row).filter_map(|of| of.ratio.as_ref().ok())
-    }
-
     /// One over another, as that was decided or as its inverse was.
     pub(super) fn ratio(
         &self,
         rule: usize,
         metric: Metric,
-        [one, other]: [&str; 2],
+        [one, other]: [&AnalysedRow<'_>; 2],
     ) -> Option<Decided> {
-        let find = |row: &str, over: &str| {
-            let is_it = |of: &&RowRatio| {
-                of.metric == metric && of.row == row && of.over.as_deref() == Some(over)
-            };
-            self.of_rule(rule).find(is_it)?.ratio.as_ref().ok()
-        };
-        find(one, other).cloned().or_else(|| find(other, one)?.inverse())
+        let is_like = |of: &&RowRatio| of.metric == metric && of.has(one) && of.has(other);
+        let of = self.of_rule(rule).find(is_like)?;
+        let ratio = of.ratio.as_ref().ok()?;
+        if of.row == one.name { Some(ratio.clone()) } else { ratio.inverse() }
     }
 
-    /// How many comparisons are decided with those of rows that have this in common.
-    pub(super) fn family(&self, rule: usize, common: &Params) -> usize {
-        let is_own = |of: &&Family| {
-            let mut own = of.common.iter();
-            of.rule == rule && own.all(|(key, value)| common.get(key) == Some(value))
-        };
-        let own = self.0.iter().find(is_own);
-        own.map_or(0, |of| of.comparisons.iter().filter(|of| of.ratio.is_ok()).count())
+    /// What is decided together with a row beside its baseline.
+    pub(super) fn family(
+        &self,
+        rule: usize,
+        row: &AnalysedRow<'_>,
+    ) -> impl Iterator<Item = &RowRatio> {
+        let own = self.beside_baseline(rule).find(|of| of.has(row)).map(|of| of.family);
+        self.0.iter().filter(move |of| Some(of.family) == own && of.ratio.is_ok())
     }
 }
 
-/// What each answer of a rule compares.
-fn families<'a>(
-    rule: &'a AnswerRule,
-    rows: &'a [AnalysedRow<'a>],
-) -> Vec<(Params, Vec<Asked<'a>>)> {
+/// What each answer of a rule compares, not yet decided.
+fn families<'a>(rule: &'a AnswerRule, rows: &'a [AnalysedRow<'a>]) -> Vec<Vec<RowRatio>> {
     let own = groups(rule, rows).into_iter().filter(|(common, _)| rule.is_compared_at(common));
-    let own = own.flat_map(|(mut common, cells)| {
+    let own = grouped(own.map(|(mut common, cells)| {
         rule.along.as_ref().map(|along| common.remove(along));
-        asked(rule, &cells).into_iter().map(move |asked| (common.clone(), asked))
-    });
-    let mut families = grouped(own);
+        (common, compared(rule, &cells))
+    }));
+    let mut families: Vec<Vec<RowRatio>> = own.into_iter().map(|(_, own)| own.concat()).collect();
+    families.resize_with(families.len().max(1), Vec::new);
     let written = authored::compared(rule, rows);
-    let is_near =
-        |of: &Asked<'_>| written.iter().any(|(_, rows)| rows.iter().any(|row| of.has(row)));
-    let own = families.iter().position(|(_, asked)| asked.iter().any(is_near)).unwrap_or_default();
-    if families.is_empty() {
-        families.push((Params::default(), Vec::new()));
-    }
+    let is_near = |of: &RowRatio| written.iter().flat_map(|(_, rows)| rows).any(|row| of.has(row));
+    let own = families.iter().position(|of| of.iter().any(is_near)).unwrap_or_default();
     for (metric, [row, over]) in written {
-        let is_like =
-            |of: &Asked<'_>| of.metric == metric && [row, over].iter().all(|row| of.has(row));
-        if !families.iter().any(|(_, asked)| asked.iter().any(is_like)) {
-            families[own].1.push(Asked::new(metric, row, over));
+        let is_like = |of: &RowRatio| of.metric == metric && of.has(row) && of.has(over);
+        if !families.iter().flatten().any(is_like) {
+            families[own].push(RowRatio::of(metric, row, Some(over), false));
         }
     }
     families
@@ -140,62 +104,52 @@ fn families<'a>(
 
 /// What is compared of these cells: each with the baseline, and where one may be chosen, each with each.
 /// Along a key no cell is chosen.
-fn asked<'a>(rule: &AnswerRule, cells: &Valued<'a>) -> Vec<Asked<'a>> {
-    let metric = rule.metric;
+fn compared(rule: &AnswerRule, cells: &Valued<'_>) -> Vec<RowRatio> {
     let baseline = rule.baseline();
-    let (baselines, others): (Vec<_>, Vec<_>) =
-        cells.iter().partition(|(_, value)| **value == baseline);
-    let over = baselines.first().map(|(row, _)| *row);
-    let beside =
-        others.iter().map(|(row, _)| Asked { metric, row, over, is_beside_baseline: true });
-    let each = each_with_each(metric, others.iter().map(|(row, _)| *row));
-    beside.chain(each.into_iter().filter(|_| rule.along.is_none())).collect()
+    let over = cells.iter().find(|(_, value)| **value == baseline).map(|(row, _)| *row);
+    let others = cells.iter().filter(|(_, value)| **value != baseline).map(|(row, _)| *row);
+    let others: Vec<&AnalysedRow<'_>> = others.collect();
+    let beside = others.iter().map(|row| RowRatio::of(rule.metric, row, over, true));
+    let each = rule.along.is_none().then(|| each_with_each(rule.metric, &others));
+    beside.chain(each.into_iter().flatten()).collect()
 }
 
 /// Each over those after it.
-fn each_with_each<'a>(
-    metric: Metric,
-    rows: impl Iterator<Item = &'a AnalysedRow<'a>>,
-) -> Vec<Asked<'a>> {
-    let rows: Vec<_> = rows.collect();
-    let mut asked = Vec::new();
-    for (place, row) in rows.iter().enumerate() {
-        asked.extend(rows[place + 1..].iter().map(|over| Asked::new(metric, row, over)));
-    }
-    asked
+fn each_with_each(metric: Metric, rows: &[&AnalysedRow<'_>]) -> Vec<RowRatio> {
+    let of = |(place, row): (usize, &&AnalysedRow<'_>)| {
+        let after = rows[place + 1..].iter();
+        after.map(|over| RowRatio::of(metric, row, Some(over), false)).collect::<Vec<_>>()
+    };
+    rows.iter().enumerate().flat_map(of).collect()
 }
 
-impl<'a> Asked<'a> {
-    fn new(metric: Metric, row: &'a AnalysedRow<'a>, over: &'a AnalysedRow<'a>) -> Self {
-        Self { metric, row, over: Some(over), is_beside_baseline: false }
+fn decided(place: [usize; 2], mut family: Vec<RowRatio>) -> Vec<RowRatio> {
+    let ratios = family.iter().filter_map(|of| of.ratio.as_ref().ok());
+    let decisions = decisions(ratios.map(|ratio| (&ratio.figure, 1.0)));
+    family.iter_mut().for_each(|of| of.family = place);
+    let ratios = family.iter_mut().filter_map(|of| of.ratio.as_mut().ok());
+    ratios.zip(decisions).for_each(|(ratio, decision)| ratio.decision = decision);
+    family
+}
+
+impl RowRatio {
+    /// Not yet decided.
+    fn of(
+        metric: Metric,
+        row: &AnalysedRow<'_>,
+        over: Option<&AnalysedRow<'_>>,
+        is_beside_baseline: bool,
+    ) -> Self {
+        let ratio = match over {
+            Some(over) => ratio(row, over, metric),
+            None => Err(Why::NotMeasured(Side::Other)),
+        };
+        let ratio = ratio.map(|figure| Decided { figure, decision: Decision::TooFew });
+        let (row, over) = (row.name.clone(), over.map(|over| over.name.clone()));
+        Self { family: [0, 0], metric, row, over, is_beside_baseline, ratio }
     }
 
     fn has(&self, row: &AnalysedRow<'_>) -> bool {
-        self.row.name == row.name || self.over.is_some_and(|over| over.name == row.name)
-    }
-
-    fn ratio(&self) -> Result<Figure, Why> {
-        let over = self.over.ok_or(Why::NotMeasured(Side::Other))?;
-        ratio(self.row, over, self.metric)
-    }
-}
-
-impl Family {
-    fn of(rule: usize, common: Params, asked: Vec<Asked<'_>>) -> Self {
-        let figures: Vec<Result<Figure, Why>> = asked.iter().map(Asked::ratio).collect();
-        let decisions = decisions(figures.iter().flatten().map(|figure| (figure, 1.0)));
-        let mut decisions = decisions.into_iter();
-        let mut decided = |figure| {
-            let decision = decisions.next().unwrap_or(Decision::TooFew);
-            Decided { figure, decision }
-        };
-        let comparison = |(asked, figure): (Asked<'_>, Result<Figure, Why>)| RowRatio {
-            metric: asked.metric,
-            row: asked.row.name.clone(),
-            over: asked.over.map(|over| over.name.clone()),
-            is_beside_baseline: asked.is_beside_baseline,
-            ratio: figure.map(&mut decided),
-        };
-        Self { rule, common, comparisons: asked.into_iter().zip(figures).map(comparison).collect() }
+        self.row == row.name || self.over.as_ref() == Some(&row.name)
     }
 }

@@ -83,7 +83,7 @@ impl Analysis {
             method: method(&coverages),
             rejected: vec![self.rejected()],
             warnings: self.warnings.clone(),
-            evidence: shown.iter().map(|cell| (cell.cell.clone(), title(cell))).collect(),
+            evidence: shown.iter().map(|cell| (cell.name.clone(), title(cell))).collect(),
             measured: vec![measured],
             lacking: lacking.into_iter().collect(),
             no_figures: (counts.valid == 0 && counts.planned > 0).then(|| {
@@ -167,7 +167,7 @@ impl From<&Invalid> for Item {
 
 /// How sure the intervals of a run are, by the number of trials, in parts of a sentence.
 fn coverages(cells: &[CellSummary]) -> Vec<String> {
-    let figures = cells.iter().filter_map(|cell| cell.figures.get(Metric::Rate));
+    let figures = cells.iter().filter_map(|cell| cell.figure(Metric::Rate));
     let mut coverages: Vec<(usize, f64)> =
         figures.map(|figure| (figure.estimate.n, figure.estimate.interval.coverage)).collect();
     coverages.sort_by_key(|(n, _)| std::cmp::Reverse(*n));

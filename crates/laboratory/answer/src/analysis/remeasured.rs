@@ -76,7 +76,7 @@ mod tests {
     }
 
     fn rates(scene: &Scene) -> Vec<f64> {
-        scene.analysis().cells[1].figures.get(Metric::Rate).unwrap().samples.clone()
+        scene.analysis().cells[1].figure(Metric::Rate).unwrap().samples.clone()
     }
 
     #[test]

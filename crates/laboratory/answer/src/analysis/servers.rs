@@ -96,9 +96,7 @@ impl Servers {
             let best = best(metric, entries.iter().flatten().map(|entry| entry.row));
             for (row, entry) in rows.iter_mut().zip(entries) {
                 row.figures.push(entry.and_then(|entry| {
-                    let ratio = best.and_then(|best| {
-                        decisions.ratio(0, metric, [entry.row, best].map(|of| of.name.as_str()))
-                    });
+                    let ratio = best.and_then(|best| decisions.ratio(0, metric, [entry.row, best]));
                     Some(ServerFigure { figure: entry.row.figure(metric)?, ratio })
                 }));
             }

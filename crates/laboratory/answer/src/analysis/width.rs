@@ -17,7 +17,7 @@ pub fn widest_interval(study: &Study, entries: &Entries) -> f64 {
     let rows = row::of_cells(study, entries, &[]);
     let decisions = Decisions::of(&study.answers, &rows);
     let compared: Vec<Compared<'_>> =
-        Compared::of_answers(study, &rows, &decisions).into_iter().flatten().collect();
+        Compared::all(study, &rows, &decisions).into_iter().flatten().collect();
     if compared.is_empty() {
         let rates = rows.iter().filter_map(|cell| cell.figure(Metric::Rate));
         return rates.map(|rate| width(&rate)).fold(0.0, f64::max);

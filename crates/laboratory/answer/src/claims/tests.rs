@@ -233,7 +233,8 @@ fn rows_that_were_received_differently_are_not_divided() {
 /// Whether the claim of a scene about its first row over its second is decided, by the run and by its summary, and
 /// whether its answer has that ratio.
 fn are_divided(scene: &Scene) -> [bool; 3] {
-    let by_summary = judge(&scene.study.claims, &summary(scene).rows, &[]).remove(0);
+    let by_summary =
+        judge(&scene.study.claims, &summary(scene).rows.iter().collect::<Vec<_>>(), &[]).remove(0);
     let is_decided = |of: &JudgedClaim| of.result != ClaimResult::NotMeasurable;
     [
         is_decided(&judged(scene)),
@@ -324,7 +325,9 @@ fn a_summary_is_read_as_it_was_written_and_judges_the_same() {
     assert_eq!(Summary::read(&text).unwrap(), summary);
     assert!(text.len() < 3000, "{text}");
     let of_run = judged(&scene);
-    let of_summary = judge(&scene.study.claims, &summary.rows, &summary.cut).remove(0);
+    let of_summary =
+        judge(&scene.study.claims, &summary.rows.iter().collect::<Vec<_>>(), &summary.cut)
+            .remove(0);
     assert_eq!((of_summary.result, of_summary.here), (of_run.result, of_run.here));
 }
 

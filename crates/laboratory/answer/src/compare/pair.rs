@@ -118,7 +118,7 @@ pub(super) fn matched<'a>(
             let cell = cells.iter().find(|cell| cell.name == row.name);
             RunRow { cell: cell.filter(|_| row.library.is_none()), row }
         };
-        run.analysis.rows.iter().map(of).collect()
+        run.analysis.cells.iter().map(|cell| of(&cell.row)).collect()
     }
     let is_like = |x: &MeasuredRow, y: &MeasuredRow| x.case == y.case && x.params == y.params;
     let (mut of_a, of_b) = (rows(a), rows(b));

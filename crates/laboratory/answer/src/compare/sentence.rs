@@ -3,7 +3,7 @@
 use stats::{Decision, Direction, Estimate};
 
 use super::pair::PairedRow;
-use crate::wording::{NO_DIFFERENCE, factor, times};
+use crate::wording::{NO_DIFFERENCE, ratio_in_short, times, times_of};
 use study::Metric;
 
 pub(super) fn of(metric: Metric, cells: &[PairedRow]) -> String {
@@ -21,13 +21,13 @@ pub(super) fn of(metric: Metric, cells: &[PairedRow]) -> String {
             format!("Nothing can be compared in {measure}: {why}.")
         }
         [(pair, ratio)] if cells.len() == 1 => {
-            let times = times(ratio);
+            let times = times_of(ratio, "A", ["above A", "below A"]);
             let told = match pair.verdict {
                 Some(Decision::Sure(_)) | None => String::new(),
                 Some(Decision::NoDifference) => format!(", which is {NO_DIFFERENCE}"),
                 Some(Decision::TooFew) => ", of too few trials to compare".to_owned(),
             };
-            format!("B is {times} A in {measure} ({}: {}){told}.", pair.case, pair.label)
+            format!("B is {times} in {measure} ({}: {}){told}.", pair.case, pair.label)
         }
         _ => of_many(measure, cells.len(), &compared),
     }
@@ -39,11 +39,12 @@ fn of_many(measure: &str, all: usize, compared: &[(&PairedRow, Estimate)]) -> St
     };
     let part = |verdict, words: &str| {
         let cells = of(verdict);
-        let least = cells.iter().map(|(_, ratio)| ratio.median).reduce(f64::min)?;
-        let most = cells.iter().map(|(_, ratio)| ratio.median).reduce(f64::max)?;
+        let ratios = || cells.iter().map(|(_, ratio)| *ratio);
+        let least = ratios().reduce(|a, b| if b.median < a.median { b } else { a })?;
+        let most = ratios().reduce(|a, b| if b.median > a.median { b } else { a })?;
         let range = match cells.len() {
-            1 => factor(least),
-            _ => format!("{} to {}", factor(least), factor(most)),
+            1 => ratio_in_short(least),
+            _ => format!("{} to {}", ratio_in_short(least), ratio_in_short(most)),
         };
         Some(format!("{words} in {} ({range})", cells.len()))
     };

@@ -7,9 +7,9 @@ use study::metric::{Better, Kind};
 use super::expression::Gate;
 use super::outcome::{GatedCell, Judgement, of_interval};
 use crate::analysis::decisions::Decisions;
+use crate::analysis::summary::CellSummary;
 use crate::figure::Figure;
 use crate::mark::Mark;
-use crate::measured::MeasuredRow;
 
 /// A row that is judged with others.
 pub(crate) struct GatedRow<'a, T> {
@@ -27,13 +27,13 @@ impl<'a> GatedRow<'a, Figure> {
     pub(crate) fn of_answer(
         (rule, metric): (usize, Metric),
         decisions: &'a Decisions,
-        rows: &'a [MeasuredRow],
+        cells: &'a [CellSummary],
         scale: Scale,
     ) -> impl Iterator<Item = Self> {
         // What something costs does not depend on what limited the trials.
         let is_maximum = metric.row().kind == Kind::Throughput;
         decisions.beside_baseline(rule).filter_map(move |beside| {
-            let row = rows.iter().find(|row| row.name == beside.row)?;
+            let row = &cells.iter().find(|cell| cell.name == beside.row)?.row;
             let mark = row.mark_of(metric);
             row.is_judged(false).then(|| GatedRow {
                 names: [&row.case, &row.name, &row.label],

@@ -44,19 +44,16 @@ fn every_cell_is_a_row_with_its_figures() {
     assert_eq!(rows.len(), run.analysis.cells.len());
     for (row, cell) in rows.iter().zip(&run.analysis.cells) {
         assert_eq!(row["study"], "quick");
-        assert_eq!(row["cell"], cell.cell);
+        assert_eq!(row["cell"], cell.name);
         assert_eq!(row["label"], cell.label);
         assert_eq!(row["target_server"], cell.params["target.server"].to_string());
         assert_eq!(row["trials_valid"], cell.trials.valid.to_string());
-        let rate = cell.figures.get(Metric::Rate).unwrap().estimate;
+        let rate = cell.figure(Metric::Rate).unwrap().estimate;
         assert_eq!(row["rate_per_s_median"].parse(), Ok(rate.median));
         assert_eq!(row["rate_per_s_low"].parse(), Ok(rate.interval.low));
         assert_eq!(row["rate_per_s_high"].parse(), Ok(rate.interval.high));
         assert_eq!(row["rate_per_s_coverage"].parse(), Ok(rate.interval.coverage));
-        assert_eq!(
-            row["goodput_bps_median"].is_empty(),
-            cell.figures.get(Metric::Goodput).is_none()
-        );
+        assert_eq!(row["goodput_bps_median"].is_empty(), cell.figure(Metric::Goodput).is_none());
     }
     let plain = rows.iter().find(|row| row["label"] == "embedded, plain HTTP").unwrap();
     assert_eq!(plain["limits"], "client-cpu:7");
@@ -71,7 +68,7 @@ fn texts_come_back_as_they_were() {
     let texts =
         ["a, b", "\"quoted\"", "two\nlines\r\nand, \"more\"", "", "=1+1", fabricated::HOSTILE];
     for (cell, text) in run.analysis.cells.iter_mut().zip(texts) {
-        cell.label = text.to_owned();
+        cell.row.label = text.to_owned();
     }
     let rows = rows(&report::cells_csv(&run.analysis));
     for (row, text) in rows.iter().zip(texts) {

@@ -45,8 +45,8 @@ fn what_a_server_says_never_becomes_markup() {
         check.sentence = HOSTILE.to_owned();
     }
     for cell in &mut run.analysis.cells {
-        cell.label = HOSTILE.to_owned();
-        cell.params.set("target.server", HOSTILE);
+        cell.row.label = HOSTILE.to_owned();
+        cell.row.params.set("target.server", HOSTILE);
     }
     for line in &mut run.lines {
         line.line.target_error = Some(HOSTILE.to_owned());

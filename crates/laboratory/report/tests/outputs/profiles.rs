@@ -63,7 +63,7 @@ fn stacks_of_another_trial_are_refused() {
     ));
     assert_eq!(count(&page, "<img "), run.analysis.cells.len() - 1);
     // Of a trial that is not in the journal.
-    let cell = run.analysis.cells[1].cell.clone();
+    let cell = run.analysis.cells[1].name.clone();
     run.lines.retain(|trial| trial.place.cell != cell || trial.line.profile.is_none());
     let page = run.html();
     assert!(page.contains(

@@ -74,8 +74,8 @@ fn colour_changes_no_word() {
 fn a_terminal_obeys_toll_only() {
     let mut run = fabricated::without_nginx();
     run.analysis.question = fabricated::HOSTILE.to_owned();
-    run.analysis.cells[0].label = fabricated::HOSTILE.to_owned();
-    run.analysis.cells[0].case = fabricated::HOSTILE.to_owned();
+    run.analysis.cells[0].row.label = fabricated::HOSTILE.to_owned();
+    run.analysis.cells[0].row.case = fabricated::HOSTILE.to_owned();
     let text = plain(&run, 80);
     assert!(!text.contains(|c: char| c != '\n' && (c.is_control() || c == '\u{202e}')), "{text:?}");
     assert!(text.contains(r"\u{1b}[31mred"));

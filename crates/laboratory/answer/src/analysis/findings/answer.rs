@@ -16,7 +16,9 @@ use crate::caveat::Caveat;
 use crate::figure::Decided;
 use crate::findings::{Chart, Column, ShownAnswer, Table, TableCell};
 use crate::label::without_what_is_common;
-use crate::wording::{brief, capitalized, factor, interval, list_of, ratio_interval, sign, unique};
+use crate::wording::{
+    brief, capitalized, interval, list_of, ratio_in_short, ratio_interval, sign, unique,
+};
 
 /// What the combinations of one answer show together.
 pub(super) fn answer(analysis: &Analysis, answers: &[&Answer]) -> Option<ShownAnswer> {
@@ -108,7 +110,7 @@ fn figures(analysis: &Analysis, answers: &[&Answer]) -> Table {
     let ratio_ends =
         |bar: &AnswerFigure| bar.ratio.as_ref().map(ratio_interval).unwrap_or_default();
     let limit = |bar: &AnswerFigure| {
-        let cell = analysis.cells.iter().find(|cell| cell.cell == bar.cell);
+        let cell = analysis.cells.iter().find(|cell| cell.name == bar.cell);
         cell.map(limits).unwrap_or_default()
     };
     let says = |bar: &AnswerFigure| {
@@ -170,8 +172,7 @@ fn rows(answer: &Answer) -> Vec<(Vec<String>, &AnswerFigure)> {
 
 /// A ratio, and whether there is no difference or too few trials to say.
 fn ratio(of: &Decided) -> TableCell {
-    let median = of.median();
-    (format!("{}{}", sign(of.decision), factor(median)), median).into()
+    (format!("{}{}", sign(of.decision), ratio_in_short(of)), of.median()).into()
 }
 
 /// What follows from the figures, a row each.

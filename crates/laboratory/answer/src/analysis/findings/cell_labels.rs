@@ -6,7 +6,7 @@ use load::Operation;
 use study::Metric;
 use units::{Quantity, Unit};
 
-use crate::analysis::{CellSummary, Figure, SearchEnd};
+use crate::analysis::{CellSummary, SearchEnd};
 use crate::wording::{brief, brief_beside};
 
 /// What one operation of these cells is; requests where they differ.
@@ -54,8 +54,8 @@ pub(super) fn is_searched(cell: &CellSummary) -> bool {
 pub(super) fn unit<'a>(metric: Metric, cells: impl IntoIterator<Item = &'a CellSummary>) -> Unit {
     let both = [metric, metric.row().beside];
     let figures =
-        cells.into_iter().flat_map(|cell| both.into_iter().filter_map(|of| cell.figures.get(of)));
-    metric.row().quantity.unit_for(figures.map(Figure::median))
+        cells.into_iter().flat_map(|cell| both.into_iter().filter_map(|of| cell.figure(of)));
+    metric.row().quantity.unit_for(figures.map(|figure| figure.median()))
 }
 
 /// The axis of a key whose values are drawn by their logarithm: `connections (logarithmic)`.

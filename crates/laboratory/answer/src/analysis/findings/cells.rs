@@ -14,7 +14,7 @@ pub(super) fn table(cells: &[&CellSummary], answers: &[Answer]) -> Table {
     let text = |name: &str, of: &dyn Fn(&CellSummary) -> String| {
         Column::words(name, cells.iter().copied().map(of))
     };
-    let label = |cell: &CellSummary| TableCell::about(&cell.cell, cell.label.clone());
+    let label = |cell: &CellSummary| TableCell::about(&cell.name, cell.label.clone());
     let trials = |cell: &CellSummary| {
         let counts = cell.trials;
         (format!("{}/{}", counts.valid, counts.planned), counts.valid as f64)
@@ -48,11 +48,11 @@ fn limits(cell: &CellSummary) -> String {
 }
 
 fn figure(cell: &CellSummary, metric: Metric, unit: &Unit) -> TableCell {
-    let Some(figure) = cell.figures.get(metric) else { return TableCell::default() };
+    let Some(figure) = cell.figure(metric) else { return TableCell::default() };
     // With all intervals the table would be too wide; `cells.csv` has the others.
     let shows_interval = matches!(metric.row().kind, Kind::Throughput | Kind::PerCpu);
     match shows_interval {
-        true => TableCell::figure(figure, unit),
+        true => TableCell::figure(&figure, unit),
         false => (unit.number(figure.median()), figure.median()).into(),
     }
 }

@@ -13,7 +13,7 @@ use study::metric::words_of;
 pub(super) fn charts(cells: &[CellSummary]) -> Vec<Chart> {
     let has_bodies = |cell: &&CellSummary| {
         cell.operation != Operation::Session
-            && GIGABYTE.iter().any(|metric| cell.figures.get(*metric).is_some())
+            && GIGABYTE.iter().any(|metric| cell.figure(*metric).is_some())
     };
     let (with_bodies, without): (Vec<_>, Vec<_>) = cells.iter().partition(has_bodies);
     let charts = [
@@ -34,7 +34,7 @@ fn chart(
     of: [Metric; 2],
     what_for: &str,
 ) -> Option<Bars> {
-    let has_any = |cell: &&CellSummary| of.iter().any(|of| cell.figures.get(*of).is_some());
+    let has_any = |cell: &&CellSummary| of.iter().any(|of| cell.figure(*of).is_some());
     let cells: Vec<&CellSummary> = cells.iter().copied().filter(has_any).collect();
     let first = cells.first()?;
     let labels: Vec<String> = match cells.iter().all(|cell| cell.case == first.case) {
@@ -62,7 +62,7 @@ fn row(cell: &CellSummary, label: String, of: [Metric; 2]) -> BarRow {
     let bar = |((series, name), metric): ((Series, &str), Metric)| Bar {
         name: name.to_owned(),
         series,
-        figure: cell.figures.get(metric).cloned(),
+        figure: cell.figure(metric),
         ..Bar::default()
     };
     let bars = both.into_iter().zip(of).map(bar);

@@ -19,7 +19,7 @@ fn chart(answer: &Answer, cells: &[CellSummary]) -> Option<Bars> {
     let last = answer.curve.as_ref().and_then(|curve| curve.points.last());
     let bars = last.map_or(&answer.bars, |point| &point.bars);
     let of_bar = |bar: &AnswerFigure| -> Option<&[CpuUse]> {
-        let cell = cells.iter().find(|cell| cell.cell == bar.cell)?;
+        let cell = cells.iter().find(|cell| cell.name == bar.cell)?;
         (!cell.cpus.is_empty()).then_some(&cell.cpus)
     };
     let mut known: Vec<(&str, &CpuUse)> = bars

@@ -42,11 +42,11 @@ fn figures(cells: &[&CellSummary], case: &str, answers: &[Answer]) -> Vec<Figure
             columns.iter().any(|column| column.metric == metric)
         })
     };
-    let has_bodies = cells.iter().any(|cell| {
-        cell.operation != Operation::Session && cell.figures.get(Metric::Goodput).is_some()
-    });
+    let has_bodies = cells
+        .iter()
+        .any(|cell| cell.operation != Operation::Session && cell.figure(Metric::Goodput).is_some());
     let is_counted =
-        cells.iter().any(|cell| cell.figures.get(Metric::InstructionsPerOperation).is_some());
+        cells.iter().any(|cell| cell.figure(Metric::InstructionsPerOperation).is_some());
     let mut columns = match (is_of(&OF_BODIES), is_of(&OF_OPERATIONS)) {
         _ if is_counted => OF_INSTRUCTIONS.to_vec(),
         (true, true) => [&OF_BODIES[..], &OF_OPERATIONS[..]].concat(),
@@ -131,8 +131,9 @@ impl Figures {
     fn columns(&self, cells: &[&CellSummary]) -> Vec<Column> {
         let unit = unit(self.metric, cells.iter().copied());
         let column = |name: &str, yields_to, words: &dyn Fn(&Figure) -> String| {
-            let word =
-                |cell: &&CellSummary| cell.figures.get(self.metric).map(words).unwrap_or_default();
+            let word = |cell: &&CellSummary| {
+                cell.figure(self.metric).as_ref().map(words).unwrap_or_default()
+            };
             Column::numbers(name, unit.name, cells.iter().map(word)).yields_to(yields_to)
         };
         let numbers = column(self.name, self.yields_to, &|figure| unit.number(figure.median()));

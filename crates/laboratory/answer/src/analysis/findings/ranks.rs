@@ -40,7 +40,7 @@ struct Sum<'a> {
 
 fn table(cell: &CellSummary, lines: &[TrialLine]) -> Option<Table> {
     let is_measured = |trial: &&TrialLine| {
-        trial.place.cell == cell.cell && trial.place.role == Role::Measure && trial.line.valid
+        trial.place.cell == cell.name && trial.place.role == Role::Measure && trial.line.valid
     };
     let mut sums: BTreeMap<usize, Sum<'_>> = BTreeMap::new();
     for rank in lines.iter().filter(is_measured).flat_map(|trial| &trial.line.ranks) {
@@ -60,7 +60,7 @@ fn table(cell: &CellSummary, lines: &[TrialLine]) -> Option<Table> {
     let columns = vec![
         Column::words(
             "rank",
-            sums.iter().map(|(rank, _)| TableCell::about(&cell.cell, rank.name())),
+            sums.iter().map(|(rank, _)| TableCell::about(&cell.name, rank.name())),
         ),
         words("CPUs", &|rank| rank.cpus.to_string()),
         words("source", &|rank| rank.source.as_ref().map(ToString::to_string).unwrap_or_default()),

@@ -5,7 +5,7 @@ use units::Quantity;
 use crate::analysis::{ServerFigure, ServerRow, Servers};
 use crate::figure::Decided;
 use crate::findings::{Column, SmallPrint, Table, TableCell};
-use crate::wording::{NO_DIFFERENCE, brief_beside, factor, sign, unique};
+use crate::wording::{NO_DIFFERENCE, brief_beside, ratio_in_short, sign, unique};
 
 /// A row for each value that is compared, a column for each server; `None` where there are not two.
 pub(super) fn table(all: &[Servers]) -> Option<Table> {
@@ -44,7 +44,7 @@ pub(super) fn table(all: &[Servers]) -> Option<Table> {
 
 /// In the unit of the row's first figure.
 fn cell(quantity: Quantity, of: &ServerFigure, first: &ServerFigure) -> TableCell {
-    let beside = |ratio: &Decided| format!("{}{}", sign(ratio.decision), factor(ratio.median()));
+    let beside = |ratio: &Decided| format!("{}{}", sign(ratio.decision), ratio_in_short(ratio));
     let small_print = of.ratio.as_ref().map(beside).map(SmallPrint::Remark);
     let median = of.figure.median();
     let text = brief_beside(quantity, median, first.figure.median());

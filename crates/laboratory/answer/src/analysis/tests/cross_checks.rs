@@ -35,7 +35,7 @@ fn clients_that_find_the_same_agree() {
     assert_eq!(check.agreement, Agreement::Agrees);
     assert_eq!(
         check.sentence,
-        "wrk agrees with toll (nginx, 1 MiB objects): its rate is 1.01x [1.01, 1.01] toll's, and an \
+        "wrk agrees with toll (nginx, 1 MiB objects): its rate is 0.97% [0.93, 1.05] above toll's, and an \
          operation costs the server 1.02x [1.02, 1.02] as much CPU time; the server's CPU was the \
          limit with both."
     );

@@ -112,7 +112,7 @@ fn the_comparisons_of_an_answer_are_as_many_as_the_study_says() {
         let entries = scene.entries();
         let cells = row::of_cells(&scene.study, &entries, &scene.targets);
         let decisions = Decisions::of(&scene.study.answers, &cells);
-        let compared = Compared::of_answers(&scene.study, &cells, &decisions);
+        let compared = Compared::all(&scene.study, &cells, &decisions);
         assert!(compared.iter().flatten().all(|of| of.family() == family));
     }
 }

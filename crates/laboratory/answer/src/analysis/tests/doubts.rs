@@ -210,7 +210,7 @@ fn an_invalid_trial_drops_out_and_is_listed() {
     let [_, cell] = analysis.cells.as_slice() else { panic!() };
     assert_eq!(cell.trials, TrialCounts { planned: 7, done: 7, valid: 6 });
     assert_eq!(cell.mark, Some(Mark::SomeInvalid));
-    let rate = cell.figures.get(Metric::Rate).unwrap();
+    let rate = cell.figure(Metric::Rate).unwrap();
     assert_eq!(rate.samples, [4200.0, 4200.0, 4242.0, 4284.0, 4158.0, 4200.0]);
     let answer = &analysis.answers[0];
     assert_eq!(answer.bars[1].figure.as_ref().unwrap().estimate.n, 6);
@@ -282,7 +282,7 @@ fn cpu_time_that_is_not_known_is_not_0() {
     }
     let analysis = scene.analysis();
     let cell = &analysis.cells[0];
-    let has = |metric| cell.figures.get(metric).is_some();
+    let has = |metric| cell.figure(metric).is_some();
     assert!(!has(Metric::RatePerServerCpu) && !has(Metric::ServerCpuPerOperation));
     assert!(has(Metric::Rate) && has(Metric::ClientCpuPerOperation));
     let caveats = all_caveats(&analysis.answers[0]);

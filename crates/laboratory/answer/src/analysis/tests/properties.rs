@@ -73,12 +73,12 @@ proptest! {
             for cell in &analysis.cells {
                 let TrialCounts { done, valid, .. } = cell.trials;
                 let of_cell = |trial: &&TrialLine| {
-                    trial.place.cell == cell.cell
+                    trial.place.cell == cell.name
                 };
                 let lines = scene.lines.iter().filter(of_cell);
                 prop_assert_eq!(lines.clone().count(), done);
                 prop_assert_eq!(lines.filter(|trial| trial.line.valid).count(), valid);
-                let samples = cell.figures.get(Metric::ClientBusy).map_or(0, |figure| figure.samples.len());
+                let samples = cell.figure(Metric::ClientBusy).map_or(0, |figure| figure.samples.len());
                 prop_assert_eq!(samples, valid);
             }
             let invalid = scene.lines.iter().filter(|trial| !trial.line.valid).count();

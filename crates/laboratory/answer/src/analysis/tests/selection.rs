@@ -36,7 +36,7 @@ fn with_entries<T>(scene: &Scene, of: impl FnOnce(&Compared<'_>, &[&Entry<'_>]) 
     let entries = scene.entries();
     let cells = row::of_cells(&scene.study, &entries, &scene.targets);
     let decisions = Decisions::of(&scene.study.answers, &cells);
-    let compared = Compared::of_answers(&scene.study, &cells, &decisions).remove(0).remove(0);
+    let compared = Compared::all(&scene.study, &cells, &decisions).remove(0).remove(0);
     of(&compared, &compared.entries.iter().collect::<Vec<_>>())
 }
 

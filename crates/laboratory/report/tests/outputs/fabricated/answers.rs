@@ -66,12 +66,12 @@ fn answer(cells: &[CellSummary], case: &str, server: &str, metric: Metric) -> An
         .collect();
     let of = |cell: &CellSummary| {
         let of_cell = if metric == Metric::TlsTax { Metric::GoodputPerServerCpu } else { metric };
-        cell.figures.get(of_cell).cloned()
+        cell.figure(of_cell)
     };
     let baseline = of(cells[0]).map_or(1.0, |figure| figure.estimate.median);
     let bar = |(i, cell): (usize, &&CellSummary)| AnswerFigure {
         label: cell.label.split_once(", ").unwrap().1.to_owned(),
-        cell: cell.cell.clone(),
+        cell: cell.name.clone(),
         params: cell.params.clone(),
         is_baseline: i == 0,
         figure: of(cell).and_then(|found| match metric {

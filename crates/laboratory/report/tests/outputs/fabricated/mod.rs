@@ -7,20 +7,20 @@ mod line;
 mod machine;
 pub mod samples;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use answer::analysis::{
-    Analysis, CellSummary, CpuUse, Decisions, Figure, Figures, Invalid, Remeasured, Repeated,
+    Analysis, CellSummary, CpuUse, Decisions, Figure, Invalid, Remeasured, Repeated,
 };
 use answer::claims::{ClaimResult, JudgedClaim};
 use answer::costs::Costs;
 use answer::findings::{Findings, Quality};
-use answer::{Mark, TrialCounts};
+use answer::{Mark, MeasuredRow, TrialCounts};
 use journal::{TargetRecord, TrialLine};
 use load::Operation;
 use observe::Machine;
 use report::{Run, Style};
-use study::{Cut, Param, Params};
+use study::{Cut, Metric, Param, Params};
 use trial::{Limit, TrialRecord, Warning, WarningKind};
 
 use answers::answers;
@@ -200,7 +200,6 @@ pub fn whole() -> Fabricated {
         costs: Costs::default(),
         claims: claims(),
         source: "Intel, AES-GCM on Xeon E5 v3".to_owned(),
-        rows: Vec::new(),
         decisions: Decisions::default(),
         gates: Vec::new(),
         invalid: vec![Invalid {
@@ -234,7 +233,7 @@ pub fn without_nginx() -> Fabricated {
     run.analysis.answers.retain(|answer| !is_nginx(&answer.common));
     for cell in run.analysis.cells.iter_mut().filter(|cell| is_nginx(&cell.params)) {
         empty(cell);
-        cell.trials = TrialCounts::default();
+        cell.row.trials = TrialCounts::default();
     }
     let nginx = &mut run.targets[1];
     nginx.version = None;
@@ -256,7 +255,7 @@ pub fn of_nothing() -> Fabricated {
     analysis.invalid.clear();
     for cell in &mut analysis.cells {
         empty(cell);
-        cell.trials = TrialCounts { planned: ROUNDS, done: 0, valid: 0 };
+        cell.row.trials = TrialCounts { planned: ROUNDS, done: 0, valid: 0 };
     }
     run
 }
@@ -271,7 +270,7 @@ pub fn all_invalid() -> Fabricated {
     analysis.trials.valid = 0;
     for cell in &mut analysis.cells {
         empty(cell);
-        cell.trials = TrialCounts { planned: ROUNDS, done: ROUNDS, valid: 0 };
+        cell.row.trials = TrialCounts { planned: ROUNDS, done: ROUNDS, valid: 0 };
     }
     for bar in analysis.answers.iter_mut().flat_map(|answer| &mut answer.bars) {
         (bar.figure, bar.ratio, bar.mark) = (None, None, Some(Mark::NotMeasured));
@@ -303,24 +302,17 @@ pub fn interrupted() -> Fabricated {
 }
 
 fn empty(cell: &mut CellSummary) {
-    let CellSummary { cell: name, case, label, label_parts, params, operation, trials, .. } = cell;
-    *cell = CellSummary {
-        cell: name.clone(),
-        case: case.clone(),
-        label: label.clone(),
-        label_parts: label_parts.clone(),
-        params: params.clone(),
-        operation: *operation,
-        library: None,
-        trials: *trials,
-        figures: Figures::default(),
-        limits: BTreeMap::new(),
+    let MeasuredRow { name, case, label, params, trials, .. } = cell.row.clone();
+    cell.row = MeasuredRow {
+        name,
+        case,
+        label,
+        params,
+        trials,
         mark: Some(Mark::NotMeasured),
-        congestion: BTreeSet::new(),
-        search: None,
-        cycles: None,
-        cpus: Vec::new(),
+        ..MeasuredRow::default()
     };
+    (cell.search, cell.cycles, cell.cpus) = (None, None, Vec::new());
 }
 
 pub fn figure(samples: Vec<f64>) -> Option<Figure> {
@@ -345,26 +337,29 @@ fn cell(spec: &Spec, lines: &[TrialLine]) -> CellSummary {
         () if all.len() < ROUNDS => Some(Mark::Incomplete),
         () => None,
     };
+    let samples = |metric: Metric| {
+        let is_of_it = spec.case != "handshakes" || !metric.row().is_of_bodies;
+        let lines = valid.iter().filter(|_| is_of_it);
+        (0..).zip(lines.filter_map(|line| metric.value(line))).collect::<Vec<_>>()
+    };
+    let samples = Metric::of_rows().map(|metric| (metric, samples(metric)));
     CellSummary {
-        cell: spec.name(),
-        case: spec.case.to_owned(),
-        label: spec.label(),
+        row: MeasuredRow {
+            name: spec.name(),
+            case: spec.case.to_owned(),
+            label: spec.label(),
+            params: spec.params(),
+            trials: TrialCounts { planned: ROUNDS, done: all.len(), valid: valid.len() },
+            samples: samples.collect(),
+            limits,
+            mark,
+            ..MeasuredRow::default()
+        },
         label_parts: vec![spec.server.to_owned(), spec.value.1.to_owned()],
-        params: spec.params(),
         operation: match spec.case {
             "handshakes" => Operation::Handshakes,
             _ => Operation::Requests,
         },
-        library: None,
-        trials: TrialCounts { planned: ROUNDS, done: all.len(), valid: valid.len() },
-        figures: Figures::of(|metric| {
-            let is_of_it = spec.case != "handshakes" || !metric.row().is_of_bodies;
-            let lines = valid.iter().filter(|_| is_of_it);
-            self::figure(lines.filter_map(|line| metric.value(line)).collect())
-        }),
-        limits,
-        mark,
-        congestion: BTreeSet::new(),
         search: None,
         cycles: None,
         cpus: CpuUse::of(valid.iter().copied()),

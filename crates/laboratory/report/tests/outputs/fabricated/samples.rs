@@ -49,8 +49,8 @@ pub fn sampled(mut run: Fabricated) -> Fabricated {
             .map(|(class, share)| format!("nginx;main;work;{} {}\n", class.words(), share * 10))
             .collect();
         stacks = stacks.replacen("main", HOSTILE, 1);
-        run.stacks.push((cell.cell.clone(), stacks));
-        let measured = run.lines.iter().find(|trial| trial.place.cell == cell.cell).unwrap();
+        run.stacks.push((cell.name.clone(), stacks));
+        let measured = run.lines.iter().find(|trial| trial.place.cell == cell.name).unwrap();
         run.lines.push(in_trial(measured));
     }
     run

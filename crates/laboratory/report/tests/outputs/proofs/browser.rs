@@ -396,7 +396,7 @@ fn light_and_dark_can_both_be_read() {
 fn a_phone_shows_all_without_moving_sideways() {
     let mut run = fabricated::without_nginx();
     run.analysis.answers[0].notes = vec![fabricated::HOSTILE.replace(' ', "")];
-    run.cell_mut("embedded, RSA-2048").label = "a".repeat(200);
+    run.cell_mut("embedded, RSA-2048").row.label = "a".repeat(200);
     let shown = Shown::new(&run);
     shown.resize(PHONE);
     assert_eq!(shown.ask("innerWidth"), PHONE.0);

@@ -72,28 +72,25 @@ fn another_parser_finds_every_figure_in_base_units() {
     };
     for cell in &run.analysis.cells {
         let near = |name: &str, expected: f64| {
-            let value = value(name, &cell.cell, "estimate", "median").unwrap();
-            assert!((value / expected - 1.0).abs() < 1e-9, "{name} of {}: {value}", cell.cell);
+            let value = value(name, &cell.name, "estimate", "median").unwrap();
+            assert!((value / expected - 1.0).abs() < 1e-9, "{name} of {}: {value}", cell.name);
         };
-        near("toll_operations_per_second", cell.figures.get(Metric::Rate).unwrap().estimate.median);
-        near(
-            "toll_latency_p99_seconds",
-            cell.figures.get(Metric::P99).unwrap().estimate.median / 1e9,
-        );
+        near("toll_operations_per_second", cell.figure(Metric::Rate).unwrap().estimate.median);
+        near("toll_latency_p99_seconds", cell.figure(Metric::P99).unwrap().estimate.median / 1e9);
         let name = "toll_goodput_bytes_per_second";
-        match cell.figures.get(Metric::Goodput) {
+        match cell.figure(Metric::Goodput) {
             Some(figure) => {
                 near(name, figure.estimate.median / 8.0);
-                let low = value(name, &cell.cell, "estimate", "interval_low").unwrap();
+                let low = value(name, &cell.name, "estimate", "interval_low").unwrap();
                 assert!((low - figure.estimate.interval.low / 8.0).abs() < 1.0);
             }
-            None => assert_eq!(value(name, &cell.cell, "estimate", "median"), None),
+            None => assert_eq!(value(name, &cell.name, "estimate", "median"), None),
         }
-        let valid = value("toll_trials", &cell.cell, "state", "valid").unwrap();
+        let valid = value("toll_trials", &cell.name, "state", "valid").unwrap();
         assert_eq!(valid, cell.trials.valid as f64);
         let limits: f64 = samples
             .iter()
-            .filter(|s| s[3] == "toll_limited_trials" && s[4]["cell"] == *cell.cell)
+            .filter(|s| s[3] == "toll_limited_trials" && s[4]["cell"] == *cell.name)
             .map(|s| s[5].as_f64().unwrap())
             .sum();
         assert_eq!(limits, cell.trials.valid as f64);

@@ -233,7 +233,7 @@ fn searches_come_first_and_what_they_found_is_measured_in_rounds() {
     for cell in &analysis.cells[..3] {
         assert_eq!((cell.trials.planned, cell.trials.valid), (2, 2));
         // Steps are in no figure.
-        assert_eq!(cell.figures.get(Metric::Goodput).unwrap().samples.len(), 2);
+        assert_eq!(cell.figure(Metric::Goodput).unwrap().samples.len(), 2);
         assert_eq!(
             cell.search.as_ref().unwrap().path.iter().filter(|step| step.is_held).count(),
             2
@@ -286,7 +286,7 @@ fn where_a_held_trial_breaks_the_limit_all_figures_are_of_the_smaller_load() {
     for index in 0..3 {
         let load = found(&analysis, index);
         assert!((25..50).contains(&load), "{load}");
-        let samples = &analysis.cells[index].figures.get(Metric::Goodput).unwrap().samples;
+        let samples = &analysis.cells[index].figure(Metric::Goodput).unwrap().samples;
         assert_eq!(*samples, [load as f64 * 1e6; 2]);
     }
     let broken = desk.results.entries().unwrap().trials.into_iter().filter(|line| {
