@@ -22,7 +22,6 @@ mod cycles;
 pub(crate) mod decisions;
 mod derived;
 mod findings;
-mod gates;
 mod hit_rate;
 mod left_out;
 mod library;
@@ -77,6 +76,7 @@ use crate::claims::{self, JudgedClaim};
 use crate::costs::Costs;
 pub use crate::figure::Figure;
 use crate::findings::Quality;
+use crate::gate::family;
 use crate::gate::outcome::GateOutcome;
 use crate::measured::{MeasuredRow, Shortfall, TrialCounts};
 use compared::Compared;
@@ -176,7 +176,7 @@ impl Analysis {
             cut: study.cut.iter().map(|of| of.what.clone()).collect(),
             claims: claims::judge(&study.claims, &measured, &study.cut),
             source: source(study),
-            gates: gates::all(&study.answers, &decisions, &cells),
+            gates: family::of_answers(&study.answers, &decisions, &cells),
             decisions,
             cells,
             costs,

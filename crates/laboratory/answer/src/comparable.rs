@@ -10,11 +10,12 @@
 
 use std::collections::BTreeSet;
 
-use keys::full;
 use stats::SampleError;
+use strum::VariantArray;
 use study::Metric;
 use trial::Limit;
 
+use crate::circumstance::Circumstance;
 use crate::figure::{Figure, paired};
 use crate::limits::{in_words, of_trials};
 use crate::mark::Mark;
@@ -27,18 +28,8 @@ pub(crate) enum Why {
     /// The first of them that has no sample.
     NotMeasured(Side),
     FellBehind(Side, FellBehind),
-    /// How each was received.
-    Received([BTreeSet<String>; 2]),
-    /// When the client of each woke up.
-    Wakeups([BTreeSet<String>; 2]),
-    /// How long the datagrams of each were.
-    Datagrams([BTreeSet<String>; 2]),
-    /// How long the client of each paused.
-    Pauses([BTreeSet<String>; 2]),
-    /// Under which congestion control each was sent.
-    Congestion([BTreeSet<String>; 2]),
-    /// What counted the instructions of each.
-    CountedBy([BTreeSet<String>; 2]),
+    /// The circumstances of each.
+    Differ(Circumstance, [BTreeSet<String>; 2]),
     NoCommonRound,
     /// A trial of the second gave 0.
     Zero,
@@ -86,44 +77,24 @@ pub(crate) fn comparable(
         }
     }
     let rows = [one, other];
-    let is_compared = |key| match rows.map(|row| row.params.get(key)) {
+    let is_compared = |key: &str| match rows.map(|row| row.params.get(key)) {
         [Some(ours), Some(theirs)] => ours != theirs,
         _ => false,
     };
-    let are_clients_compared = is_compared(full::CLIENT);
-    if let Some(counters) = different(rows.map(|row| &row.counted_by), 1) {
-        return Err(Why::CountedBy(counters));
-    }
-    let received = different(rows.map(|row| &row.received), 1);
-    if let Some(received) = received.filter(|_| !are_clients_compared) {
-        return Err(Why::Received(received));
-    }
-    let woken = different(rows.map(|row| &row.wakeups), 1);
-    if let Some(woken) = woken.filter(|_| !are_clients_compared && !is_compared(full::WAKEUPS)) {
-        return Err(Why::Wakeups(woken));
-    }
-    let datagrams = different(rows.map(|row| &row.datagrams), 1);
-    let are_lengths_compared = [full::SERVER, full::MAX_UDP_PAYLOAD].into_iter().any(is_compared);
-    if let Some(datagrams) = datagrams.filter(|_| !are_lengths_compared) {
-        return Err(Why::Datagrams(datagrams));
-    }
-    let paused = different(rows.map(|row| &row.pauses), 1).filter(|_| metric.has_pauses());
-    if let Some(paused) = paused.filter(|_| !are_clients_compared && !is_compared(full::WAKEUPS)) {
-        return Err(Why::Pauses(paused));
-    }
-    match different(rows.map(|row| &row.congestion), usize::MAX) {
-        Some(congestion) if one.asked_congestion == other.asked_congestion => {
-            Err(Why::Congestion(congestion))
+    for circumstance in Circumstance::VARIANTS {
+        let both = rows.map(|row| row.circumstances.get(circumstance));
+        let [Some(ours), Some(theirs)] = both else { continue };
+        let is_asked_for = match circumstance {
+            Circumstance::Congestion => one.asked_congestion != other.asked_congestion,
+            Circumstance::Pauses if !metric.has_pauses() => true,
+            _ => circumstance.follows_from().iter().any(|key| is_compared(key)),
+        };
+        let is_one = ours.len() == 1 || *circumstance == Circumstance::Congestion;
+        if !is_asked_for && (ours != theirs || !is_one) {
+            return Err(Why::Differ(*circumstance, [ours, theirs].map(Clone::clone)));
         }
-        _ => Ok(()),
     }
-}
-
-/// Both, where they are recorded and are not the same, of which there are so many at most.
-fn different(both: [&BTreeSet<String>; 2], most: usize) -> Option<[BTreeSet<String>; 2]> {
-    let [one, other] = both;
-    let is_known = !one.is_empty() && !other.is_empty();
-    (is_known && (one != other || one.len() > most)).then(|| both.map(Clone::clone))
+    Ok(())
 }
 
 impl MeasuredRow {
@@ -175,24 +146,13 @@ impl Why {
     pub(crate) fn in_words(&self, rows: [&str; 2]) -> String {
         let [with, other] = rows;
         let called = |side: Side| rows[side as usize];
-        let each = |what: &str, sets: &[BTreeSet<String>; 2]| {
-            let [ours, theirs] = sets.each_ref().map(list);
-            format!("{what} ({ours} {with}, {theirs} {other})")
-        };
         match self {
             Self::NotMeasured(side) => format!("the figure is not known {}", called(*side)),
             Self::FellBehind(side, behind) => format!("{} {}", called(*side), behind.in_words()),
-            Self::Received(sets) => {
-                let each = each("they were not received in the same way", sets);
-                format!("{each}, so the client's work differs too")
-            }
-            Self::Wakeups(sets) => each("their clients woke up in different ways", sets),
-            Self::Datagrams(sets) => each("the path carried datagrams of other lengths", sets),
-            Self::Pauses(sets) => each("their clients paused for different times", sets),
-            Self::Congestion(sets) => each("their servers had different congestion controls", sets),
-            Self::CountedBy(sets) => {
-                let each = each("instructions were not counted by the same source", sets);
-                format!("{each}, and two of them count different things")
+            Self::Differ(circumstance, sets) => {
+                let [differ, so] = circumstance.words();
+                let [ours, theirs] = sets.each_ref().map(list);
+                format!("{differ} ({ours} {with}, {theirs} {other}){so}")
             }
             Self::NoCommonRound => format!("no round has a valid trial {with} and one {other}"),
             Self::Zero => format!("a trial {other} gave 0"),
@@ -203,13 +163,19 @@ impl Why {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::circumstance::Circumstances;
+    use keys::full;
+
+    fn only(circumstance: Circumstance, value: &str) -> Circumstances {
+        [(circumstance, [value.to_owned()].into())].into()
+    }
 
     #[test]
     fn datagrams_of_other_lengths_are_compared_where_they_are_what_differs() {
         let metric = Metric::ServerCpuPerOperation;
         let row = |key, value: &str, length: &str| {
-            let datagrams = [length.to_owned()].into();
-            let mut row = MeasuredRow { datagrams, ..Default::default() };
+            let circumstances = only(Circumstance::Datagrams, length);
+            let mut row = MeasuredRow { circumstances, ..Default::default() };
             row.params.set(key, value);
             row.samples.insert(metric, vec![(0, 1.0)]);
             row
@@ -220,7 +186,10 @@ mod tests {
         };
         let lengths = ["1,452 bytes", "1,200 bytes"];
         let sets = lengths.map(|length| [length.to_owned()].into());
-        assert_eq!(both(full::SUITE, ["a", "b"], lengths), Err(Why::Datagrams(sets)));
+        assert_eq!(
+            both(full::SUITE, ["a", "b"], lengths),
+            Err(Why::Differ(Circumstance::Datagrams, sets))
+        );
         assert_eq!(both(full::SUITE, ["a", "b"], ["1,200 bytes"; 2]), Ok(()));
         assert_eq!(both(full::SERVER, ["embedded", "caddy"], lengths), Ok(()));
         assert_eq!(both(full::MAX_UDP_PAYLOAD, ["1452", "1200"], lengths), Ok(()));
@@ -230,7 +199,8 @@ mod tests {
     fn what_is_swept_may_differ() {
         let metric = Metric::ServerCpuPerOperation;
         let row = |key, value: &str, woken: &str| {
-            let mut row = MeasuredRow { wakeups: [woken.to_owned()].into(), ..Default::default() };
+            let circumstances = only(Circumstance::Wakeups, woken);
+            let mut row = MeasuredRow { circumstances, ..Default::default() };
             row.params.set(key, value);
             row.samples.insert(metric, vec![(0, 1.0)]);
             row
@@ -240,17 +210,22 @@ mod tests {
             comparable(&row(key, one, "coalesced"), &row(key, other, "each"), metric)
         };
         let sets = ["coalesced", "each"].map(|woken| [woken.to_owned()].into());
-        assert_eq!(both(full::SUITE, ["none", "none"]), Err(Why::Wakeups(sets)));
+        assert_eq!(
+            both(full::SUITE, ["none", "none"]),
+            Err(Why::Differ(Circumstance::Wakeups, sets))
+        );
         assert_eq!(both(full::WAKEUPS, ["coalesced", "each"]), Ok(()));
         assert_eq!(both(full::CLIENT, ["toll", "wrk"]), Ok(()));
     }
 
     #[test]
     fn pauses_differ_where_they_are_in_the_figure() {
-        let shares: [BTreeSet<String>; 2] = ["1/4", "1/32"].map(|share| [share.to_owned()].into());
+        let shares = ["1/4", "1/32"];
+        let sets = shares.map(|share| [share.to_owned()].into());
         let both = |metric, key, values: [&str; 2]| {
             let [one, other] = [0, 1].map(|at: usize| {
-                let mut row = MeasuredRow { pauses: shares[at].clone(), ..Default::default() };
+                let circumstances = only(Circumstance::Pauses, shares[at]);
+                let mut row = MeasuredRow { circumstances, ..Default::default() };
                 row.params.set(key, values[at]);
                 row.samples.insert(metric, vec![(0, 1.0)]);
                 row
@@ -259,7 +234,7 @@ mod tests {
         };
         let suites = ["none", "TLS_AES_128_GCM_SHA256"];
         for metric in [Metric::ClientCpuPerOperation, Metric::P99] {
-            let apart = Err(Why::Pauses(shares.clone()));
+            let apart = Err(Why::Differ(Circumstance::Pauses, sets.clone()));
             assert_eq!(both(metric, full::SUITE, suites), apart, "{metric:?}");
             assert_eq!(both(metric, full::CLIENT, ["toll", "shb"]), Ok(()));
         }

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use stats::{Decision, Direction, Estimate, SampleError, signs};
+use stats::{Decision, Estimate, SampleError, signs};
 
 /// A median with its interval and what it was taken from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -52,18 +52,6 @@ impl Decided {
     pub(crate) fn added(&self) -> Option<Self> {
         Some(Self { figure: self.map(|ratio| ratio - 1.0)?, ..self.clone() })
     }
-
-    /// Of a difference from 0: its amount by its direction.
-    pub(crate) fn signed(&self) -> Signed {
-        // The samples of a figure are finite, and so are their opposites.
-        let opposite = self.map(|difference| -difference);
-        match (self.decision, opposite) {
-            (Decision::Sure(Direction::Above), _) => Signed::Above(self.figure.clone()),
-            (Decision::Sure(Direction::Below), Some(amount)) => Signed::Below(amount),
-            (Decision::TooFew, _) => Signed::TooFew,
-            _ => Signed::NoDifference,
-        }
-    }
 }
 
 /// What figures show that are read together, each beside a value.
@@ -71,21 +59,6 @@ pub(crate) fn decisions<'a>(family: impl IntoIterator<Item = (&'a Figure, f64)>)
     let sides = family.into_iter().map(|(figure, value)| figure.sides_of(value));
     let sides: Vec<_> = sides.collect();
     Decision::of_rounds(&sides.iter().map(Vec::as_slice).collect::<Vec<_>>())
-}
-
-/// A difference with its direction.
-///
-/// What is taken and what is given are the same number with another sign. Words such as "costs" and
-/// "more" state that sign, so a number next to them has none. Here the two are chosen
-/// together: there is no way to the amount that does not name its direction.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Signed {
-    /// Above zero by so much.
-    Above(Figure),
-    /// Below zero by so much.
-    Below(Figure),
-    NoDifference,
-    TooFew,
 }
 
 /// Figures by round over those of the same rounds of another.
@@ -189,6 +162,7 @@ impl Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stats::Direction;
 
     fn decided(samples: Vec<f64>) -> Decided {
         Decided::decide(vec![((), Figure::of(samples).unwrap())], 1.0).remove(0).1
@@ -214,24 +188,15 @@ mod tests {
             ];
             for (of, sign) in amounts {
                 let of = of.unwrap();
-                match of.signed() {
-                    Signed::Above(amount) => {
-                        assert_eq!((sign, amount.median()), (1.0, of.median()))
-                    }
-                    Signed::Below(amount) => {
-                        assert_eq!((sign, amount.median()), (-1.0, -of.median()))
-                    }
-                    Signed::NoDifference | Signed::TooFew => panic!("{of:?}"),
-                }
+                let direction = if sign > 0.0 { Direction::Above } else { Direction::Below };
+                assert_eq!((of.decision, of.median().signum()), (Decision::Sure(direction), sign));
             }
         }
-        let undecided = [
-            (vec![1.25; 5], Signed::TooFew),
-            (vec![0.8, 0.9, 0.9, 0.9, 0.9, 1.1], Signed::NoDifference),
-        ];
-        for (samples, signed) in undecided {
-            let of = decided(samples);
-            assert_eq!(of.added().unwrap().signed(), signed);
+        for (samples, decision) in [
+            (vec![1.25; 5], Decision::TooFew),
+            (vec![0.8, 0.9, 0.9, 0.9, 0.9, 1.1], Decision::NoDifference),
+        ] {
+            assert_eq!(decided(samples).added().unwrap().decision, decision);
         }
     }
 

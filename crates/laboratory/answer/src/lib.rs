@@ -9,6 +9,7 @@
 
 pub mod analysis;
 mod caveat;
+mod circumstance;
 pub mod claims;
 mod comparable;
 pub mod compare;
@@ -25,6 +26,7 @@ pub mod tracked;
 pub mod wording;
 
 pub use caveat::Caveat;
+pub use circumstance::Circumstance;
 pub use label::{label, label_in, trials};
 pub use mark::Mark;
 pub use measured::{MeasuredRow, Shortfall, TrialCounts};

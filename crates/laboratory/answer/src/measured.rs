@@ -9,12 +9,12 @@ use study::primitive::SIZE;
 use study::{Metric, Params};
 use trial::Limit;
 
+use crate::circumstance::Circumstances;
 use crate::figure::Figure;
 use crate::mark::Mark;
 
 /// What the trials of a cell, or the rounds of an algorithm, were.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct MeasuredRow {
     /// Its case or table.
     pub case: String,
@@ -42,27 +42,10 @@ pub struct MeasuredRow {
     pub served: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<Mark>,
-    /// How the client of the valid trials received: `walk`, `decrypt`, or by which other program. Empty where nothing
-    /// is received, or nothing is recorded of it.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub received: BTreeSet<String>,
-    /// When the client of the valid trials woke up, which a server on the same machine pays for; empty where nothing
-    /// is recorded of it.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub wakeups: BTreeSet<String>,
-    /// How long the longest datagrams of HTTP/3 were in the valid trials, where what came filled some.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub datagrams: BTreeSet<String>,
-    /// How long the client of the valid trials paused, in parts of an operation's time; empty where it did not.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub pauses: BTreeSet<String>,
-    /// What counted the server's instructions in the valid trials, with its version; empty where they were not counted.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub counted_by: BTreeSet<String>,
-    /// The congestion control of the server's connections in the valid trials; empty where none is recorded.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub congestion: BTreeSet<String>,
-    /// That which the server was asked for.
+    /// In which circumstances the valid trials ran.
+    #[serde(flatten)]
+    pub circumstances: Circumstances,
+    /// The congestion control that the server was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_congestion: Option<String>,
     /// What was negotiated in the valid trials, by its name in the receipt: versions, suite, group, certificate key.

@@ -6,6 +6,7 @@
 //! - Plain HTTP by `sendfile`, where the answer's goes through user space, as TLS in user space does.
 
 use load::{Plan, Receive};
+use stats::{Decision, Direction};
 use study::metric::Kind;
 use study::{Cell, Metric};
 use targets::Target;
@@ -16,7 +17,7 @@ use super::compared::{Compared, Entry};
 use super::derived::Derived;
 use super::row::AnalysedRow;
 use crate::comparable::ratio;
-use crate::figure::{Decided, Figure, Signed, paired};
+use crate::figure::{Decided, Figure, paired};
 use crate::label::server_words;
 use crate::wording::with_interval;
 
@@ -40,10 +41,10 @@ pub(super) fn with_reading(
 fn doubt(compared: &Compared<'_>, entry: &Entry<'_>, added: &Decided) -> Option<String> {
     let (with, context) = (compared.with(entry), compared.context());
     let reach = entry.row.figure(Metric::ServerCpuPerGigabyte).as_ref().map(Figure::reach)?;
-    let (amount, more) = match added.signed() {
-        Signed::Above(amount) => (amount, "more"),
-        Signed::Below(amount) => (amount, "less"),
-        Signed::NoDifference | Signed::TooFew => return None,
+    let (amount, more) = match added.decision {
+        Decision::Sure(Direction::Above) => (added.figure.clone(), "more"),
+        Decision::Sure(Direction::Below) => (added.map(|share| -share)?, "less"),
+        Decision::NoDifference | Decision::TooFew => return None,
     };
     (amount.median() > reach).then(|| {
         format!(

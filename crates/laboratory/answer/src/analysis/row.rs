@@ -12,6 +12,7 @@ use trial::{Limit, OFFERED_SERVED, TrialRecord, Verdict};
 
 use super::remeasured::{Remeasured, quieter};
 use super::search::SearchPath;
+use crate::circumstance::Circumstance;
 use crate::costs::{AlgorithmRow, Cost};
 use crate::figure::Figure;
 use crate::label::{label_in, server_words};
@@ -124,27 +125,6 @@ fn of_trials(cell: &Cell, planned: usize, lines: &[&TrialLine]) -> MeasuredRow {
             *limits.entry(limit).or_default() += 1;
         }
     }
-    let received = |trial: &&TrialLine| {
-        let receipt = &trial.line.receipt;
-        let other = receipt.obtained.client.as_ref().map(|client| format!("by {client}"));
-        other.or_else(|| receipt.asked.receive.map(|receive| receive.to_string()))
-    };
-    let wakeups =
-        |trial: &&TrialLine| trial.line.receipt.asked.wakeups.map(|wakeups| wakeups.to_string());
-    let pauses =
-        |trial: &&TrialLine| trial.line.receipt.obtained.pauses.map(|pauses| pauses.to_string());
-    let counted_by = |trial: &&TrialLine| Some(trial.line.counted.as_ref()?.source.clone());
-    let congestion = |trial: &&TrialLine| {
-        let obtained = &trial.line.receipt.obtained;
-        // Over QUIC it is the program's own and cannot be seen, so that there is nothing to compare.
-        let controls = obtained.server_congestion.keys().filter(|_| obtained.quic.is_none());
-        controls.cloned().collect::<Vec<_>>()
-    };
-    let datagrams = |trial: &&TrialLine| {
-        let quic = trial.line.receipt.obtained.quic.as_ref()?;
-        let carried = quic.longest_of_path()?;
-        Some(format!("{} bytes", units::thousands(carried)))
-    };
     let mut negotiated: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (what, values) in valid.iter().flat_map(|trial| trial.line.receipt.negotiated()) {
         negotiated.entry(what.to_owned()).or_default().extend(values);
@@ -163,12 +143,9 @@ fn of_trials(cell: &Cell, planned: usize, lines: &[&TrialLine]) -> MeasuredRow {
         trials: TrialCounts { planned, done, valid: valid.len() },
         limits,
         served: is_scheduled.then(|| valid.iter().all(is_served)),
-        received: valid.iter().filter_map(received).collect(),
-        wakeups: valid.iter().filter_map(wakeups).collect(),
-        datagrams: valid.iter().filter_map(datagrams).collect(),
-        pauses: valid.iter().filter_map(pauses).collect(),
-        counted_by: valid.iter().filter_map(counted_by).collect(),
-        congestion: valid.iter().flat_map(congestion).collect(),
+        circumstances: Circumstance::all(
+            &valid.iter().map(|trial| &trial.line).collect::<Vec<_>>(),
+        ),
         negotiated,
         asked_congestion: cell.target.congestion.as_ref().map(ToString::to_string),
         samples: samples.filter(|(_, samples)| !samples.is_empty()).collect(),

@@ -9,6 +9,7 @@ use super::cpu_use::CpuUse;
 use super::cycles::Cycles;
 use super::row::AnalysedRow;
 use super::search::SearchPath;
+use crate::circumstance::Circumstance;
 use crate::measured::{MeasuredRow, TrialCounts};
 
 /// What the trials of one cell, or the rounds of one algorithm, say together.
@@ -78,8 +79,8 @@ impl Serialize for CellSummary {
         }
         map.serialize_entry("limits", &self.limits)?;
         map.serialize_entry("mark", &self.mark)?;
-        if !self.congestion.is_empty() {
-            map.serialize_entry("congestion", &self.congestion)?;
+        if let Some(congestion) = self.circumstances.get(&Circumstance::Congestion) {
+            map.serialize_entry("congestion", congestion)?;
         }
         map.serialize_entry("search", &self.search)?;
         map.serialize_entry("cpus", &self.cpus)?;

@@ -8,7 +8,8 @@ use serde::Serialize;
 use study::primitive::LIBRARY;
 
 use super::compared_run::ComparedRun;
-use super::pair::Match;
+use super::pair::{Match, RunRow};
+use crate::circumstance::Circumstance;
 use crate::wording::grouped;
 
 /// Something that is not the same in both runs.
@@ -196,12 +197,13 @@ fn negotiated(matches: &[Match<'_>]) -> Vec<Difference> {
 /// What the servers' connections had for congestion control, whatever the machines' was: toll has chosen it
 /// on loopback only since some version.
 fn congestion(matches: &[Match<'_>]) -> Vec<Difference> {
-    let words = |controls: &BTreeSet<String>| {
-        (!controls.is_empty()).then(|| controls.iter().cloned().collect::<Vec<_>>().join(", "))
+    let control = |side: &RunRow<'_>| {
+        let controls = side.row.circumstances.get(&Circumstance::Congestion)?;
+        Some(controls.iter().cloned().collect::<Vec<_>>().join(", "))
     };
     let of = |both: &Match<'_>| {
-        let (a, b) = (&both.a.row.congestion, &both.b.row.congestion);
-        (a != b).then(|| Difference::of("servers' congestion control", words(a), words(b)))
+        let (a, b) = (control(&both.a), control(&both.b));
+        (a != b).then(|| Difference::of("servers' congestion control", a, b))
     };
     counted(matches.iter().filter_map(of), matches.len())
 }

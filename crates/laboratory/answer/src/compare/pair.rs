@@ -4,6 +4,7 @@ use serde::{Serialize, Serializer};
 use stats::{Decision, RunRatio};
 
 use super::compared_run::ComparedRun;
+use crate::circumstance::Circumstance;
 use crate::comparable::{Why, comparable};
 use crate::figure::Figure;
 use crate::mark::Mark;
@@ -153,7 +154,7 @@ impl PairedRow {
             RunRatio::of(&b.samples, &a.samples).map_err(|_| Why::Zero)
         });
         let ratio = ratio.transpose();
-        let has_two_sources = matches!(ratio, Err(Why::CountedBy(_)));
+        let has_two_sources = matches!(ratio, Err(Why::Differ(Circumstance::CountedBy, _)));
         let (ratio, why) = match ratio {
             Ok(ratio) => (ratio, None),
             Err(why) => (None, Some(why.in_words(["in B", "in A"]))),

@@ -1,11 +1,11 @@
 //! How a gate judges: all rows that it is about as one family.
 
 use stats::{Decision, Estimate, RunRatio, Signs, rounds_to_decide, step_down, trials_to_decide};
-use study::Metric;
 use study::metric::{Better, Kind};
+use study::{AnswerRule, Metric};
 
 use super::expression::Gate;
-use super::outcome::{GatedCell, Judgement, of_interval};
+use super::outcome::{GateOutcome, GatedCell, Judgement, of_interval};
 use crate::analysis::decisions::Decisions;
 use crate::analysis::summary::CellSummary;
 use crate::figure::Figure;
@@ -43,6 +43,27 @@ impl<'a> GatedRow<'a, Figure> {
             })
         })
     }
+}
+
+/// One for each gate of each rule, about all rows that the rule compares with a baseline.
+pub(crate) fn of_answers(
+    rules: &[AnswerRule],
+    decisions: &Decisions,
+    cells: &[CellSummary],
+) -> Vec<GateOutcome> {
+    let of_rule = |(place, rule): (usize, &AnswerRule)| {
+        let words = match rule.metric.row().kind {
+            Kind::Cycles => "times as fast",
+            _ => rule.metric.row().words,
+        };
+        let outcome = |gate| {
+            let gate = Gate::of_answer(gate, &format!("{}: {words}", rule.case));
+            let own = GatedRow::of_answer((place, rule.metric), decisions, cells, Scale::AsIs);
+            gate.outcome(gate.together(own.collect(), Gate::of_rounds))
+        };
+        rule.gates.iter().map(outcome).collect::<Vec<_>>()
+    };
+    rules.iter().enumerate().flat_map(of_rule).collect()
 }
 
 /// In what a gate has its limit.
