@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use serde::{Serialize, Serializer};
 
 use crate::flips::{Signs, adjusted, sides};
-use crate::holm::{ROUNDING, sign_test, step_down};
+use crate::holm::{ROUNDING, Step, sign_test, step_down};
 use crate::{Estimate, LEVEL, RunRatio};
 
 /// What a comparison shows.
@@ -60,26 +60,29 @@ impl Decision {
         (0..family.len()).map(decide).collect()
     }
 
-    /// Decides ratios of two runs that are read together, each with the value that it has where nothing differs.
-    pub fn of_runs(family: &[&RunRatio], value: f64) -> Vec<Self> {
-        let beside = |estimate: &Estimate| match estimate.interval {
-            interval if interval.low > value => Self::Sure(Direction::Above),
-            interval if interval.high < value => Self::Sure(Direction::Below),
-            _ => Self::NoDifference,
-        };
+    /// Decides ratios of two runs that are read together, each by its place and its interval, which comes with the
+    /// decision: those that are decided leave fewer, whose intervals are narrower.
+    pub fn of_runs(
+        family: &[&RunRatio],
+        decide: impl Fn(usize, &Estimate) -> Self,
+    ) -> Vec<(Estimate, Self)> {
         let at = |place: usize, level| family[place].at(level);
-        let steps = step_down(family.len(), at, |_, estimate| beside(estimate).is_sure());
-        let decided = steps.into_iter();
-        decided
-            .map(|step| if step.has_too_few() { Self::TooFew } else { beside(&step.estimate) })
-            .collect()
+        let steps = step_down(family.len(), at, |place, of| decide(place, of).is_sure());
+        let decided = |(place, step): (usize, Step)| {
+            let few = step.has_too_few();
+            (step.estimate, if few { Self::TooFew } else { decide(place, &step.estimate) })
+        };
+        steps.into_iter().enumerate().map(decided).collect()
     }
 
-    /// By the interval of an estimate alone, as if nothing else was compared: for gates, and for what was
-    /// not measured in pairs.
+    /// By the interval of an estimate alone, as if nothing else was compared: for what was not measured in pairs.
     pub fn of_interval(estimate: &Estimate, value: f64) -> Self {
+        if estimate.has_enough_samples() { Self::beside(estimate, value) } else { Self::TooFew }
+    }
+
+    /// On which side of a value all of an interval lies, whatever its coverage.
+    pub fn beside(estimate: &Estimate, value: f64) -> Self {
         match estimate.interval {
-            _ if !estimate.has_enough_samples() => Self::TooFew,
             interval if interval.low > value => Self::Sure(Direction::Above),
             interval if interval.high < value => Self::Sure(Direction::Below),
             _ => Self::NoDifference,

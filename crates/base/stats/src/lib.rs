@@ -22,7 +22,7 @@ pub use decision::{Decision, Direction, rounds_to_decide};
 pub use difference::difference_of_medians;
 pub use estimate::{Estimate, paired_ratio};
 pub use flips::{Signs, signs};
-pub use holm::{Step, holm, sign_test, step_down};
+pub use holm::{holm, sign_test};
 pub use interval::{Interval, LEVEL, median_interval};
 pub use looks::looks;
 pub use ratio::ratio_of_medians;

@@ -38,7 +38,6 @@ mod search;
 mod servers;
 pub(crate) mod summary;
 pub(crate) mod warnings;
-mod width;
 mod written;
 
 #[cfg(test)]
@@ -65,12 +64,12 @@ pub use loopback::{Loopback, LoopbackOfCell};
 pub use prediction::Prediction;
 pub use profile_change::{ProfileChange, Shares};
 pub use projection::{AtCores, Projection};
+pub use quality::widest_interval;
 pub use remeasured::{Remeasured, quieter};
 pub use search::{ImpossibleLoad, SearchEnd, SearchPath, SearchStep};
 pub use servers::{ServerFigure, ServerRow, Servers};
 pub use summary::CellSummary;
 pub use warnings::Repeated;
-pub use width::widest_interval;
 
 use crate::claims::{self, JudgedClaim};
 use crate::costs::Costs;

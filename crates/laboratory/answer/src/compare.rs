@@ -135,9 +135,9 @@ impl ComparedMetric {
             pair.ratio = pair.ratio.take().map(|ratio| ratio.with_drift(drifts));
         }
         let ratios: Vec<&RunRatio> = cells.iter().filter_map(|pair| pair.ratio.as_ref()).collect();
-        let verdicts = Decision::of_runs(&ratios, 1.0);
+        let verdicts = Decision::of_runs(&ratios, |_, ratio| Decision::beside(ratio, 1.0));
         let compared = cells.iter_mut().filter(|pair| pair.ratio.is_some());
-        compared.zip(verdicts).for_each(|(pair, verdict)| pair.verdict = Some(verdict));
+        compared.zip(verdicts).for_each(|(pair, (_, verdict))| pair.verdict = Some(verdict));
         let (sentence, [drift_in_a, drift_in_b]) = (sentence::of(metric, &cells), drifts);
         Self { metric, sentence, drift_in_a, drift_in_b, cells }
     }

@@ -6,7 +6,7 @@
 //! it, so that nothing passes by not being measured.
 //!
 //! All cells that a gate is about are judged together, as those of an answer are ([`Decision::of_rounds`]), or of two
-//! runs by their intervals ([`stats::step_down`]): the probability that cells at the limit fail it is at most 5%,
+//! runs by their intervals ([`Decision::of_runs`]): the probability that cells at the limit fail it is at most 5%,
 //! however many there are. Trials that could decide nothing, whatever they show, are refused before the run.
 
 pub(crate) mod expression;

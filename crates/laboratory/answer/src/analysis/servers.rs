@@ -9,6 +9,7 @@ use study::{Metric, Params};
 use super::best::best;
 use super::compared::{Compared, Entry};
 use super::decisions::Decisions;
+use super::row::AnalysedRow;
 use crate::figure::{Decided, Figure};
 use crate::wording::{grouped, unique};
 
@@ -65,48 +66,40 @@ impl Servers {
             Kind::Tax => Metric::GoodputPerServerCpu,
             _ => first.rule.metric,
         };
-        let of_servers: Vec<(&Compared<'a>, String)> = compared
-            .iter()
-            .filter_map(|of| Some((*of, of.label(full::SERVER, of.common.get(full::SERVER)?))))
-            .collect();
-        if of_servers.len() < 2 {
+        let server = |of: &Compared<'_>| Some(of.label(full::SERVER, of.common.get(full::SERVER)?));
+        let servers: Vec<(&Compared<'a>, String)> =
+            compared.iter().filter_map(|of| Some((*of, server(of)?))).collect();
+        if servers.len() < 2 {
             return None;
         }
-        let row =
-            |(_, server): &(_, String)| ServerRow { server: server.clone(), figures: Vec::new() };
-        let mut rows: Vec<ServerRow> = of_servers.iter().map(row).collect();
-        let column = |entry: &Entry<'a>| {
-            of_servers.iter().map(|(of, _)| of.entry(entry.value)).collect::<Vec<_>>()
-        };
-        // A server may lack some: those of all, in the order in which they come.
-        let entries = of_servers.iter().flat_map(|(of, _)| of.entries.iter().map(move |e| (of, e)));
-        let mut values: Vec<(&Compared<'a>, &Entry<'a>)> = Vec::new();
-        for (of, entry) in entries {
-            if !values.iter().any(|(_, known)| known.value == entry.value) {
-                values.push((of, entry));
-            }
-        }
+        // A server may lack some values: those of all, in the order in which they come.
+        let values = servers
+            .iter()
+            .flat_map(|(of, _)| of.entries.iter().map(move |entry| (entry.value, of.name(entry))));
+        let values = grouped(values);
+        let column = |value| servers.iter().map(|(of, _)| of.entry(value)).collect::<Vec<_>>();
         let columns: Vec<Vec<Option<&Entry<'a>>>> =
-            values.iter().map(|(_, entry)| column(entry)).collect();
-        let of_column = |entries: &Vec<Option<&Entry<'a>>>| {
-            entries.iter().flatten().map(|entry| entry.row).collect::<Vec<_>>()
+            values.iter().map(|(value, _)| column(value)).collect();
+        let rows = |column: &[Option<&Entry<'a>>]| -> Vec<&'a AnalysedRow<'a>> {
+            column.iter().flatten().map(|entry| entry.row).collect()
         };
-        let decisions = Decisions::of_columns(metric, columns.iter().map(of_column));
-        for entries in &columns {
-            let best = best(metric, entries.iter().flatten().map(|entry| entry.row));
-            for (row, entry) in rows.iter_mut().zip(entries) {
-                row.figures.push(entry.and_then(|entry| {
-                    let ratio = best.and_then(|best| decisions.ratio(0, metric, [entry.row, best]));
-                    Some(ServerFigure { figure: entry.row.figure(metric)?, ratio })
-                }));
-            }
-        }
+        let decisions = Decisions::of_columns(metric, columns.iter().map(|column| rows(column)));
+        let figure = |column: &Vec<Option<&Entry<'a>>>, place: usize| {
+            let row = column[place]?.row;
+            let best = best(metric, rows(column).into_iter());
+            let ratio = best.and_then(|best| decisions.ratio(0, metric, [row, best]));
+            Some(ServerFigure { figure: row.figure(metric)?, ratio })
+        };
+        let row = |(place, (_, server)): (usize, &(&Compared<'a>, String))| ServerRow {
+            server: server.clone(),
+            figures: columns.iter().map(|column| figure(column, place)).collect(),
+        };
         Some(Self {
             case: first.rule.case.clone(),
             metric,
-            values: values.iter().map(|(of, entry)| of.name(entry)).collect(),
+            rows: servers.iter().enumerate().map(row).collect(),
+            values: values.into_iter().filter_map(|(_, names)| names.into_iter().next()).collect(),
             common: common.iter().map(|(key, value)| first.label(key, value)).collect(),
-            rows,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! How a gate judges: all rows that it is about as one family.
 
-use stats::{Decision, Estimate, RunRatio, Signs, rounds_to_decide, step_down, trials_to_decide};
+use stats::{Decision, Estimate, RunRatio, Signs, rounds_to_decide, trials_to_decide};
 use study::metric::{Better, Kind};
 use study::{AnswerRule, Metric};
 
@@ -119,16 +119,16 @@ impl Gate {
 
     /// Of two runs: each by its interval.
     pub(super) fn of_runs(&self, family: &[(&RunRatio, Scale)]) -> Vec<Judgement> {
-        let at = |place: usize, level| {
-            let (ratio, scale) = &family[place];
-            ratio.at(level).map(|of| scale.of(of))
-        };
-        let decide = |figure: &Estimate| of_interval(self.comparator, self.limit, figure);
-        let steps = step_down(family.len(), at, |_, figure| decide(figure).is_sure()).into_iter();
-        let judged = steps.map(|step| {
-            let has_too_few = step.has_too_few();
-            let decision = if has_too_few { Decision::TooFew } else { decide(&step.estimate) };
-            Judgement { estimate: step.estimate, decision, needed: trials_to_decide(family.len()) }
+        let of_scale = |place: usize, ratio: &Estimate| ratio.map(|of| family[place].1.of(of));
+        let ratios: Vec<&RunRatio> = family.iter().map(|(ratio, _)| *ratio).collect();
+        let needed = trials_to_decide(family.len());
+        let decided = Decision::of_runs(&ratios, |place, ratio| {
+            of_interval(self.comparator, self.limit, &of_scale(place, ratio))
+        });
+        let judged = decided.into_iter().enumerate().map(|(place, (ratio, decision))| Judgement {
+            estimate: of_scale(place, &ratio),
+            decision,
+            needed,
         });
         judged.collect()
     }
