@@ -43,6 +43,8 @@ pub enum PauseShare {
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
 pub enum PauseReason {
+    /// It is what was asked for.
+    Asked,
     /// Others were not tried: there was no time for it, or too little was under way.
     Untried,
     /// They were tried beside others.
@@ -212,14 +214,14 @@ impl PauseShare {
 }
 
 impl Choice {
-    /// For so many threads, whose warm-up ends then.
-    pub(crate) fn new(threads: usize, until: u64) -> Self {
-        Self {
-            pauses: Pauses { share: PauseShare::Short, reason: PauseReason::Untried },
-            until,
-            state: State::Waiting,
-            threads: vec![Thread::default(); threads],
-        }
+    /// For so many threads, whose warm-up ends then; without a choice where pauses are asked for.
+    pub(crate) fn new(threads: usize, until: u64, asked: Option<PauseShare>) -> Self {
+        let (share, reason, state) = match asked {
+            Some(share) => (share, PauseReason::Asked, State::Settled { response: 0.0 }),
+            None => (PauseShare::Short, PauseReason::Untried, State::Waiting),
+        };
+        let threads = vec![Thread::default(); threads];
+        Self { pauses: Pauses { share, reason }, until, state, threads }
     }
 
     /// What is chosen.

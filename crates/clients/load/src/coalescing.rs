@@ -36,7 +36,7 @@ pub(crate) struct Coalescing {
 
 impl Default for Coalescing {
     fn default() -> Self {
-        Self::new(Arc::new(Mutex::new(Choice::new(1, 0))), 0, 0)
+        Self::new(Arc::new(Mutex::new(Choice::new(1, 0, None))), 0, 0)
     }
 }
 

@@ -293,7 +293,7 @@ impl<'a> Context<'a> {
     /// Sleeps for what is left, since the last wake-up, of the pause that this many operations
     /// under way allow, until `until` at most; not where the plan wants each event seen at once.
     pub(crate) fn pause(&mut self, under_way: usize, until: u64) {
-        if self.plan.wakeups() != Wakeups::Coalesced {
+        if !self.plan.wakeups().pauses() {
             return;
         }
         let cpu = || clock::read(ClockId::ThreadCPUTime);
@@ -320,7 +320,7 @@ impl<'a> Context<'a> {
     ) -> io::Result<()> {
         let now = match self.plan.wakeups() {
             Wakeups::None => self.poll(due.map_or(limit, |due| due.min(limit)))?,
-            Wakeups::Coalesced | Wakeups::Each => self.sleep(due, limit)?,
+            _ => self.sleep(due, limit)?,
         };
         if !self.events.is_empty() {
             self.woken = now;

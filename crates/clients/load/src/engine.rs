@@ -178,7 +178,8 @@ impl Engine {
         });
         let ramp = Ramp::new(plan.ramp.0, window.planned_end());
         let cpus = plan.cpus.clone();
-        let choice = Arc::new(Mutex::new(Choice::new(thread_count, job.tries_pauses_until())));
+        let choice = Choice::new(thread_count, job.tries_pauses_until(), plan.wakeups().asked());
+        let choice = Arc::new(Mutex::new(choice));
         let collecting = job.collecting().map(Arc::new);
         let requests = Arc::new(AllRequests::of(&job, &names)?);
         let (request_body, names_asked) = (requests.body.len() as u64, names.len());

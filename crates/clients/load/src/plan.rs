@@ -270,10 +270,11 @@ pub struct Plan {
     #[arg(short, long, value_name = "TIME", default_value_t = Nanos(10_000_000_000), help_heading = LOAD)]
     pub duration: Nanos,
 
-    /// When load threads wake up: coalesced, each or none
+    /// When load threads wake up: coalesced, 1/32, 1/8, 1/4, each or none
     ///
     /// coalesced: a thread of a closed loop with many operations under way pauses up to 2 ms, so that
-    /// one wake-up serves several sockets; latencies are up to the pause too long. each: for each socket that
+    /// one wake-up serves several sockets; latencies are up to the pause too long. 1/32, 1/8, 1/4: the same with
+    /// pauses of that share of an operation, not chosen in the warm-up. each: for each socket that
     /// is ready. none: they poll and never sleep, so that a server on this machine wakes nobody; give them
     /// CPUs of their own [default: coalesced; in a study each where a latency is the metric or the limit].
     // In studies: ([how](client.md#how-exact-are-latencies), [what it does to the

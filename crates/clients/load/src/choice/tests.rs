@@ -79,7 +79,7 @@ struct Client {
 /// With pauses as chosen, or without any.
 fn play(scene: Scene, pauses: bool) -> Played {
     let mut random = Random::new(7);
-    let mut choice = Choice::new(scene.threads, if scene.tries { scene.warmup } else { 0 });
+    let mut choice = Choice::new(scene.threads, if scene.tries { scene.warmup } else { 0 }, None);
     let mut chosen = [choice.pauses(); 2];
     let mut before = 0;
     let mut events = BinaryHeap::new();
@@ -255,7 +255,7 @@ fn where_nothing_can_be_shown_the_usual_pauses_stay() {
 fn any_looks_at_any_times_are_answered() {
     let mut random = Random::new(3);
     for _ in 0..50 {
-        let mut choice = Choice::new(2, 300 * MS);
+        let mut choice = Choice::new(2, 300 * MS, None);
         let (mut now, mut seen) = (0, [Seen { under_way: 64, quickest: MS, ..Seen::default() }; 2]);
         while now < 400 * MS {
             now += (random.uniform() * 5e6) as u64;

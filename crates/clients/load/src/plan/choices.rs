@@ -3,6 +3,8 @@
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
+use crate::choice::PauseShare;
+
 /// What makes a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum, strum::Display)]
 #[serde(rename_all = "snake_case")]
@@ -103,13 +105,44 @@ pub enum KeyExchangeMode {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Wakeups {
-    /// For several sockets at once, where many operations are under way: see `coalescing.rs`.
+    /// For several sockets at once, where many operations are under way: see `coalescing.rs`. How long the pauses
+    /// are is chosen in the warm-up.
     Coalesced,
+    /// The same with pauses of this share of an operation.
+    #[value(name = "1/32")]
+    #[serde(rename = "1/32")]
+    #[strum(to_string = "1/32")]
+    ThirtySecond,
+    #[value(name = "1/8")]
+    #[serde(rename = "1/8")]
+    #[strum(to_string = "1/8")]
+    Eighth,
+    #[value(name = "1/4")]
+    #[serde(rename = "1/4")]
+    #[strum(to_string = "1/4")]
+    Quarter,
     /// For each socket that is ready.
     #[default]
     Each,
     /// Never, because they do not sleep: they ask the kernel again and again (busy polling).
     None,
+}
+
+impl Wakeups {
+    /// Whether its threads pause.
+    pub(crate) fn pauses(self) -> bool {
+        !matches!(self, Self::Each | Self::None)
+    }
+
+    /// The pauses that are asked for, where they are not chosen.
+    pub(crate) fn asked(self) -> Option<PauseShare> {
+        match self {
+            Self::ThirtySecond => Some(PauseShare::Short),
+            Self::Eighth => Some(PauseShare::Long),
+            Self::Quarter => Some(PauseShare::Longest),
+            Self::Coalesced | Self::Each | Self::None => None,
+        }
+    }
 }
 
 /// How the client ends its connections (RFC 9293, section 3.6).

@@ -91,7 +91,7 @@ impl Plan {
         let is_session = self.operation == Operation::Session;
         let has_rate = matches!(self.arrival, Arrival::Paced { pace: Pace::Rate(_) });
         let asks = is_handshakes && has_rate;
-        let pauses = self.wakeups == Some(Wakeups::Coalesced) && self.arrival != Arrival::CLOSED;
+        let pauses = self.wakeups.is_some_and(Wakeups::pauses) && self.arrival != Arrival::CLOSED;
         let late = "is of loops without think time: a pause would make the next operations late";
         found.add("wakeups", Contradiction, &[(pauses, "arrival", late)]);
         found.add("operation", Contradiction, &[(asks, "arrival", "asks for no bodies")]);

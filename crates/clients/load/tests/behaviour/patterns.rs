@@ -12,7 +12,10 @@ use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use hdrhistogram::Histogram;
-use load::{ArrivalCounts, ErrorKind, Job, Latencies, Operation, Outcome, Plan, Wakeups};
+use load::{
+    ArrivalCounts, ErrorKind, Job, Latencies, Operation, Outcome, PauseReason, PauseShare, Pauses,
+    Plan, Wakeups,
+};
 use rustix::time::{ClockId, clock_gettime};
 use units::Nanos;
 
@@ -275,19 +278,29 @@ fn a_closed_loop_of_many_quick_operations_lets_one_wake_up_serve_several() {
     let body = "a".repeat(65 << 10);
     let response = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
     let long = answering_with(response.as_bytes(), slow);
-    for (server, arrival, connections, coalesces) in [
-        (&server, "closed", 64, true),
-        (&server, "closed", 63, false),
-        (&server, "closed, think 1us", 64, false),
-        (&server, "uniform 2000/s", 64, false),
-        (&server, "paced 70ms", 64, false),
-        (&long, "closed", 64, false),
+    let asked = |share| Some(Pauses { share, reason: PauseReason::Asked });
+    let usual = Some(Pauses { share: PauseShare::Short, reason: PauseReason::Untried });
+    for (server, arrival, connections, wakeups, expected) in [
+        (&server, "closed", 64, None, usual),
+        (&server, "closed", 63, None, None),
+        (&server, "closed, think 1us", 64, None, None),
+        (&server, "uniform 2000/s", 64, None, None),
+        (&server, "paced 70ms", 64, None, None),
+        (&long, "closed", 64, None, None),
+        (&server, "closed", 64, Some(Wakeups::Each), None),
+        (&server, "closed", 64, Some(Wakeups::ThirtySecond), asked(PauseShare::Short)),
+        (&server, "closed", 16, Some(Wakeups::Quarter), asked(PauseShare::Longest)),
+        (&server, "closed", 15, Some(Wakeups::Quarter), None),
+        (&server, "closed", 31, Some(Wakeups::Eighth), None),
+        (&server, "closed", 32, Some(Wakeups::Eighth), asked(PauseShare::Long)),
     ] {
-        let job = http(server.address(), "/");
+        let mut job = http(server.address(), "/");
+        job.plan.wakeups = wakeups;
         let outcome = run(with(job, arrival, connections, Stop::Operations(320)));
         assert_eq!((outcome.completed, kinds(&outcome)), (320, vec![]), "{}", summary(&outcome));
         let Latencies { coalescing: Nanos(pause), .. } = &outcome.latencies;
-        assert_eq!(*pause > 0, coalesces, "{arrival}, {connections}: {pause} ns");
+        assert_eq!(outcome.pauses, expected, "{arrival}, {connections}: {pause} ns");
+        assert_eq!(*pause > 0, expected.is_some(), "{arrival}, {connections}: {pause} ns");
     }
 }
 
