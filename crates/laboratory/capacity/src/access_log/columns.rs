@@ -54,6 +54,7 @@ fn field(name: &[u8]) -> Option<Field> {
         b"ssl-protocol" => Field::Tls,
         b"ssl-cipher" => Field::Cipher,
         b"cs-protocol" => Field::Scheme,
+        b"s-port" => Field::Port,
         _ => return None,
     })
 }

@@ -219,6 +219,7 @@ impl<'a> Values<'a> {
         let is_nothing = |field| self.get(field).is_some_and(|text| matches!(text, b"" | b"-"));
         [Field::Tls, Field::Cipher, Field::Https, Field::Resumed].into_iter().any(is_nothing)
             || matches!(self.get(Field::Scheme), Some(b"http" | b"ws"))
+            || self.get(Field::Port) == Some(b"80")
             || self.get(Field::Frontend).is_some_and(|name| !name.ends_with(b"~"))
             || self.get(Field::Logger).is_some_and(|name| name.starts_with(b"http.log.access"))
                 && self.get(Field::Tls).is_none()

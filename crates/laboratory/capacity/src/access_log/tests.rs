@@ -500,6 +500,9 @@ fn what_was_never_tls_and_what_became_a_websocket_is_left_out_and_counted() {
     };
     let caddy = cases()[11].text.to_owned();
     let no_tls = r#","tls":{"resumed":false,"version":772,"cipher_suite":4865,"proto":"h2","server_name":"example.com"}"#;
+    let of_host = |port| {
+        cases().iter().find(|of| of.format == "vhost_combined").unwrap().text.replace("443", port)
+    };
     let nginx = |more: &str| line(1, "612", more).trim_end().to_owned();
     let upgraded = nginx("").replace(" 200 612 ", " 101 52428800 ");
     for (good, bad, expected) in [
@@ -513,6 +516,8 @@ fn what_was_never_tls_and_what_became_a_websocket_is_left_out_and_counted() {
         (caddy.clone(), caddy.replace(no_tls, ""), (1, 0)),
         (haproxy.clone(), haproxy.replace("http-in~", "http-in"), (1, 0)),
         (haproxy.clone(), haproxy.replace(" 200 2750 ", " 101 2750 "), (0, 1)),
+        (of_host("443"), of_host("80"), (1, 0)),
+        (of_host("8443"), of_host("80"), (1, 0)),
         (nginx(" 1 ."), nginx(" 2 -"), (1, 0)),
         (nginx(" 0 Initial"), nginx(" 1 -"), (1, 0)),
         (nginx(" 0 Initial"), upgraded, (0, 1)),
@@ -530,6 +535,14 @@ fn what_was_never_tls_and_what_became_a_websocket_is_left_out_and_counted() {
     let format = "$scheme [$time_iso8601] $status $body_bytes_sent $ssl_cipher";
     let text = "https [2026-10-10T13:55:36Z] 200 7 A\nhttp [2026-10-10T13:55:36Z] 200 7 -\n";
     let read = log_by(text.as_bytes(), Some(format)).unwrap();
+    assert_eq!((read.used.requests, read.used.left_out.plain), (1, 1));
+    let line = |port| format!("2026-10-10 13:55:36 GET {port} 200 612\n");
+    let text = format!(
+        "#Fields: date time cs-method s-port sc-status sc-bytes\n{}{}",
+        line(443),
+        line(80)
+    );
+    let read = log(text.as_bytes()).unwrap();
     assert_eq!((read.used.requests, read.used.left_out.plain), (1, 1));
     let apache = "%t %>s %B %k %{SSL_CIPHER}x";
     let text = "[10/Oct/2026:13:55:36 +0000] 200 7 0 A\n[10/Oct/2026:13:55:36 +0000] 200 7 1 -\n";
