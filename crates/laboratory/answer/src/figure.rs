@@ -32,7 +32,7 @@ pub struct Decided {
 impl Decided {
     /// Decides figures that are read together, each a ratio to what it is compared with, or where `value`
     /// is 0 a difference from it.
-    pub(crate) fn decide<K>(family: Vec<(K, Figure)>, value: f64) -> Vec<(K, Self)> {
+    pub fn decide<K>(family: Vec<(K, Figure)>, value: f64) -> Vec<(K, Self)> {
         let decisions = decisions(family.iter().map(|(_, figure)| (figure, value)));
         let decided = family.into_iter().zip(decisions);
         decided.map(|((key, figure), decision)| (key, Self { figure, decision })).collect()
@@ -130,7 +130,7 @@ impl Figure {
     }
 
     /// The same of these rounds.
-    pub(crate) fn by_round(rounds: Vec<u32>, samples: Vec<f64>) -> Option<Self> {
+    pub fn by_round(rounds: Vec<u32>, samples: Vec<f64>) -> Option<Self> {
         let estimate = Estimate::of(&samples).ok()?;
         Some(Self { estimate, samples, rounds })
     }

@@ -1,6 +1,8 @@
 //! What a journal says.
 //!
 //! - [`analysis::Analysis`] is what one journal says; [`compare::Comparison`] what two say together.
+//! - [`analysis::Decisions`] has how rows compare, decided once; answers, headlines and gates ask there. What has to be
+//!   alike in rows that are compared is a [`Circumstance`].
 //! - [`costs::Costs`] is what it says of timed algorithms; they are rows of the analysis, as the cells are.
 //! - [`findings::Findings`] is what a report shows of it.
 //! - [`summary::Summary`] is what is kept of a run without its journal; [`claims`] are judged by its rows.

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use answer::analysis::quieter;
+use answer::figure::{Decided, Figure};
 use capacity::{Costs, Plan, Request, Traffic};
 use journal::TrialLine;
-use stats::{Decision, Estimate, signs};
+use stats::Estimate;
 use study::Metric;
 use tls::CertificateKey;
 use trial::{Limit, TrialRecord};
@@ -121,22 +122,17 @@ fn counted(lines: &[TrialLine]) -> Vec<&TrialLine> {
 
 /// By the cores that each choice saves in each round; one that was not measured has none.
 fn savings(choices: impl IntoIterator<Item = (&'static str, Vec<Option<f64>>)>) -> Vec<Saving> {
-    type Measured = (&'static str, Vec<(u32, std::cmp::Ordering)>, Estimate);
     let measured = choices.into_iter().filter_map(|(choice, rounds)| {
-        let by_round = (0..).zip(rounds).filter_map(|(round, saved)| Some((round, saved?)));
-        let by_round: Vec<(u32, f64)> = by_round.collect();
-        let cores = by_round.iter().map(|(_, saved)| *saved).collect::<Vec<_>>();
-        Some((choice, signs(&by_round, 0.0), Estimate::of(&cores).ok()?))
+        let saved = (0..).zip(rounds).filter_map(|(round, saved)| Some((round, saved?)));
+        let (rounds, cores) = saved.unzip();
+        Some((choice, Figure::by_round(rounds, cores)?))
     });
-    let measured: Vec<Measured> = measured.collect();
-    let family: Vec<_> = measured.iter().map(|(_, sides, _)| &sides[..]).collect();
-    let decided = measured.iter().zip(Decision::of_rounds(&family));
-    let saving = |((choice, _, cores), decision): (&Measured, Decision)| Saving {
-        choice: (*choice).to_owned(),
-        cores: *cores,
-        decision,
+    let saving = |(choice, cores): (&str, Decided)| Saving {
+        choice: choice.to_owned(),
+        cores: cores.figure.estimate,
+        decision: cores.decision,
     };
-    decided.map(saving).collect()
+    Decided::decide(measured.collect(), 0.0).into_iter().map(saving).collect()
 }
 
 /// The costs of a round, by the cells whose names end so; `None` where a part has no valid trial.
@@ -209,7 +205,7 @@ fn check<'a>(
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use stats::Direction;
+    use stats::{Decision, Direction};
 
     use ::load::Http;
 

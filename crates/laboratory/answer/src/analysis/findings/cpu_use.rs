@@ -41,24 +41,27 @@ fn chart(answer: &Answer, cells: &[CellSummary]) -> Option<Bars> {
     })
 }
 
+type Part = (Series, &'static str, fn(&CpuUse) -> f64);
+
+/// What uses a CPU.
+const PARTS: [Part; 5] = [
+    (Series::Server, "server", |cpu| cpu.server),
+    (Series::Client, "client", |cpu| cpu.client),
+    (Series::Others, "other programs", |cpu| cpu.others),
+    (Series::Interrupts, "interrupts", |cpu| cpu.interrupts),
+    (Series::Stolen, "hypervisor", |cpu| cpu.stolen),
+];
+
 fn row((name, cpu): (&str, &CpuUse)) -> BarRow {
-    let CpuUse { server, client, others, interrupts, stolen, .. } = *cpu;
-    let parts = [
-        (Series::Server, "server", server),
-        (Series::Client, "client", client),
-        (Series::Others, "other programs", others),
-        (Series::Interrupts, "interrupts", interrupts),
-        (Series::Stolen, "hypervisor", stolen),
-    ];
-    let part = |(series, name, share): (Series, &str, f64)| findings::Bar {
+    let part = |(series, name, of): Part| findings::Bar {
         name: name.to_owned(),
         series,
         // By the kernel's rounding, what is nothing can be less.
-        figure: Figure::of(vec![share.max(0.0)]),
+        figure: Figure::of(vec![of(cpu).max(0.0)]),
         ..findings::Bar::default()
     };
     let label = format!("CPU {}, {name}", number(cpu));
-    BarRow { label, bars: parts.map(part).to_vec(), lacking: None }
+    BarRow { label, bars: PARTS.map(part).to_vec(), lacking: None }
 }
 
 fn number(cpu: &CpuUse) -> String {
@@ -78,16 +81,12 @@ pub(super) fn section(cells: &[CellSummary]) -> Option<Section> {
         Column::numbers(name, "", shares.map(|share| (percent(share), share)))
     };
     let number = |(_, cpu): &(&CellSummary, &CpuUse)| (number(cpu), cpu.cpu as f64);
-    let columns = vec![
+    let mut columns = vec![
         Column::words("cell", rows.iter().map(|(cell, _)| title(cell))),
         Column::numbers("CPU", "", rows.iter().map(number)),
-        column("server", |cpu| cpu.server),
-        column("client", |cpu| cpu.client),
-        column("other programs", |cpu| cpu.others),
-        column("interrupts", |cpu| cpu.interrupts),
-        column("hypervisor", |cpu| cpu.stolen),
-        column("idle", |cpu| cpu.idle),
     ];
+    columns.extend(PARTS.map(|(_, name, of)| column(name, of)));
+    columns.push(column("idle", |cpu| cpu.idle));
     (!rows.is_empty()).then(|| Section {
         title: "What used each CPU",
         about: "Medians over the valid trials of a cell. The CPU time of a server or a client is \
