@@ -117,7 +117,8 @@ pub enum ProbeError {
 }
 
 impl Engine {
-    /// Starts a load's threads, and with them the warm-up.
+    /// Starts a load's threads, and with them the warm-up. The window of a closed loop that keeps its connections
+    /// begins when 95% of them are up, at most 5 s after the warm-up.
     ///
     /// # Errors
     /// A plan that contradicts itself, a certificate file that cannot be read, too few descriptors,
@@ -136,17 +137,27 @@ impl Engine {
         interrupt: &AtomicBool,
         begins: &mut dyn FnMut(),
     ) -> Result<Self, EngineError> {
-        let prepared = Self::prepare(job, interrupt)?;
+        let prepared = Self::prepare_with(job, interrupt, true)?;
         begins();
         Ok(prepared.begin())
     }
 
     /// Does all that a load needs before its first packet; a load that is to resume sessions and has no
-    /// warm-up collects them here, on all its threads at the same time, until an interrupt.
+    /// warm-up collects them here, on all its threads at the same time, until an interrupt. Its window begins when it
+    /// is planned to, as other loads expect that share it.
     ///
     /// # Errors
     /// As [`start`](Self::start).
     pub fn prepare(job: Job, interrupt: &AtomicBool) -> Result<Prepared, EngineError> {
+        Self::prepare_with(job, interrupt, false)
+    }
+
+    /// The same of a load whose window may wait for its connections.
+    fn prepare_with(
+        job: Job,
+        interrupt: &AtomicBool,
+        may_wait: bool,
+    ) -> Result<Prepared, EngineError> {
         job.check()?;
         let plan = &job.plan;
         let (connections, streams) = (plan.connections, plan.streams());
@@ -173,6 +184,9 @@ impl Engine {
 
         let window = Window::new(job.stop(), plan.ramp);
         let window = Arc::new(match plan.operation {
+            _ if may_wait && job.needs_all_up() && plan.ramp.0 == 0 => {
+                window.with_kept(connections).waiting()
+            }
             Operation::Requests | Operation::Session => window.with_kept(connections),
             Operation::Handshakes | Operation::OneRequestPerConnection => window,
         });

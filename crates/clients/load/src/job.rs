@@ -246,6 +246,15 @@ impl Job {
         !matches!(self.stop(), Stop::After { .. })
     }
 
+    /// Whether all its connections should be up for the whole window: those of a closed loop that keeps them, unless the
+    /// load ends by itself, whose opening is part of it.
+    pub fn needs_all_up(&self) -> bool {
+        self.plan.operation == Operation::Requests
+            && self.plan.keeps_connections()
+            && matches!(self.plan.arrival, Arrival::Closed { .. })
+            && !self.ends_by_itself()
+    }
+
     /// The load that collects sessions before this one, by handshakes that are not counted; `None` where
     /// none are to be resumed, or a warm-up collects them. No warm-up is long enough for each of many names.
     pub(crate) fn collecting(&self) -> Option<Self> {

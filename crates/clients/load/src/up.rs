@@ -18,6 +18,9 @@ pub struct Up {
     pub at_end: usize,
     /// How long within the window fewer than 95% of those that were asked for were up.
     pub short: Nanos,
+    /// How long after its warm-up the window waited until so many were up.
+    #[serde(default)]
+    pub awaited: Nanos,
 }
 
 /// The connections that are up now, in all threads of a load.
@@ -47,6 +50,11 @@ impl UpCount {
         state.up = if is_up { state.up + 1 } else { state.up.saturating_sub(1) };
     }
 
+    /// Whether as many are up as the load needs.
+    pub(crate) fn are_enough(&self) -> bool {
+        has_enough(self.state().up, self.asked)
+    }
+
     /// What was seen until the window's end.
     pub(crate) fn seen(&self, window: (u64, u64)) -> Up {
         let mut state = self.state();
@@ -59,6 +67,10 @@ impl UpCount {
     }
 }
 
+fn has_enough(up: usize, asked: usize) -> bool {
+    up * 100 >= asked * ENOUGH_PERCENT
+}
+
 impl State {
     /// Until `now` as many were up as are now.
     fn advance(&mut self, asked: usize, now: u64, (start, end): (u64, u64)) {
@@ -68,7 +80,7 @@ impl State {
         if self.until < end {
             self.seen.at_end = self.up;
         }
-        if self.up * 100 < asked * ENOUGH_PERCENT {
+        if !has_enough(self.up, asked) {
             let (from, to) = (self.until.max(start), now.min(end));
             self.seen.short.0 += to.saturating_sub(from);
         }
@@ -89,7 +101,7 @@ mod tests {
     }
 
     fn seen(at_begin: usize, at_end: usize, short: u64) -> Up {
-        Up { at_begin, at_end, short: Nanos(short) }
+        Up { at_begin, at_end, short: Nanos(short), awaited: Nanos(0) }
     }
 
     #[test]

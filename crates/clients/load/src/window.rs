@@ -1,7 +1,7 @@
 //! The window within which a load is measured. It reads no clock: `now` is an argument.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::thread::Thread;
 
 use units::Nanos;
@@ -9,18 +9,28 @@ use units::Nanos;
 use crate::job::Stop;
 use crate::up::{Up, UpCount};
 
+/// How long the window waits for connections that should be up when it begins, after its warm-up.
+const LONGEST_WAIT: Nanos = Nanos(5_000_000_000);
+
+/// How long before its begin a window that waited is announced: who watches the load reads clocks then.
+const NOTICE: Nanos = Nanos(10_000_000);
+
 /// The times of the window, in ns since the load's start; shared by all its threads.
 #[derive(Debug)]
 pub(crate) struct Window {
-    start: u64,
-    planned_end: u64,
+    start: AtomicU64,
+    /// When the window begins that need not wait.
+    earliest: u64,
+    /// Whether it waits for connections, and begins before its start where they are up.
+    is_waiting: AtomicBool,
+    planned_end: AtomicU64,
     end: AtomicU64,
     /// When no more operations begin: later than the window's end where the load ramps down.
     over: AtomicU64,
     ends: Ends,
     /// The connections that are up, where they are kept.
     up: Option<UpCount>,
-    /// Who waits for the window's end.
+    /// Who waits for the window's begin and end.
     waiter: OnceLock<Thread>,
 }
 
@@ -59,8 +69,10 @@ impl Window {
             Stop::Users(count) => (0, u64::MAX, Ends::Users(AtomicUsize::new(count))),
         };
         Self {
-            start,
-            planned_end: end,
+            start: AtomicU64::new(start),
+            earliest: start,
+            is_waiting: AtomicBool::new(false),
+            planned_end: AtomicU64::new(end),
             end: AtomicU64::new(end),
             over: AtomicU64::new(end.saturating_add(ramp.0)),
             ends,
@@ -74,20 +86,51 @@ impl Window {
         Self { up: Some(UpCount::new(connections)), ..self }
     }
 
+    /// The same, where the window begins when enough of these connections are up, at most [`LONGEST_WAIT`] later than
+    /// it would.
+    pub(crate) fn waiting(self) -> Self {
+        for time in [&self.start, &self.planned_end, &self.end, &self.over] {
+            let later = time.load(Relaxed).saturating_add(LONGEST_WAIT.0);
+            time.store(later, Relaxed);
+        }
+        Self { is_waiting: AtomicBool::new(true), ..self }
+    }
+
     /// A connection is up, or no longer.
     pub(crate) fn note_up(&self, is_up: bool, now: impl FnOnce() -> u64) {
-        if let Some(up) = &self.up {
-            up.change(is_up, now(), (self.start, self.end()));
+        let Some(up) = &self.up else { return };
+        let now = now();
+        up.change(is_up, now, (self.start(), self.end()));
+        if self.is_waiting.load(Relaxed) && up.are_enough() && self.is_waiting.swap(false, Relaxed)
+        {
+            self.begin_early(now);
+        }
+    }
+
+    /// Enough connections are up.
+    fn begin_early(&self, now: u64) {
+        let start = self.earliest.max(now + NOTICE.0);
+        let early = self.start().saturating_sub(start);
+        // First, and in time: all threads agree on what came before it.
+        self.start.fetch_sub(early, Relaxed);
+        let planned = self.planned_end.fetch_sub(early, Relaxed);
+        // A window that was closed before stays so.
+        if self.end.compare_exchange(planned, planned - early, Relaxed, Relaxed).is_ok() {
+            self.over.fetch_sub(early, Relaxed);
+        }
+        if let Some(waiter) = self.waiter.get() {
+            waiter.unpark();
         }
     }
 
     /// How many connections were up, once the window has ended.
     pub(crate) fn up(&self) -> Option<Up> {
-        self.up.as_ref().map(|up| up.seen((self.start, self.end())))
+        let up = self.up.as_ref()?.seen((self.start(), self.end()));
+        Some(Up { awaited: Nanos(self.start() - self.earliest), ..up })
     }
 
     pub(crate) fn start(&self) -> u64 {
-        self.start
+        self.start.load(Relaxed)
     }
 
     pub(crate) fn end(&self) -> u64 {
@@ -96,7 +139,7 @@ impl Window {
 
     /// When the window is planned to end; `None` where that is no time.
     pub(crate) fn planned_end(&self) -> Option<u64> {
-        matches!(self.ends, Ends::Time).then_some(self.planned_end)
+        matches!(self.ends, Ends::Time).then(|| self.planned_end.load(Relaxed))
     }
 
     /// When the load is over.
@@ -118,20 +161,21 @@ impl Window {
         }
     }
 
-    /// Unparks this thread when [`close`](Self::close) ends the window; the first one that asks.
+    /// Unparks this thread when [`close`](Self::close) ends the window, and when one that waits is to begin; the first
+    /// one that asks.
     pub(crate) fn wake_at_end(&self, waiter: Thread) {
         let _ = self.waiter.set(waiter);
     }
 
     /// Whether `now` is in the window.
     pub(crate) fn contains(&self, now: u64) -> bool {
-        now >= self.start && now < self.end()
+        now >= self.start() && now < self.end()
     }
 
     /// Whether an operation that ends now was under way when the window ended. An operation that
     /// ends at the same time as the one that closed the window counts as under way too.
     pub(crate) fn is_past(&self, now: u64) -> bool {
-        now >= self.start.min(self.end())
+        now >= self.start().min(self.end())
     }
 
     /// Whether an operation that began at `start` did so before the window's end.
@@ -141,14 +185,14 @@ impl Window {
 
     /// The length of the window, once it has ended.
     pub(crate) fn length(&self) -> Nanos {
-        Nanos(self.end().saturating_sub(self.start))
+        Nanos(self.end().saturating_sub(self.start()))
     }
 
     pub(crate) fn is_interrupted(&self) -> bool {
         match &self.ends {
-            Ends::Time => self.end() < self.planned_end,
+            Ends::Time => self.end() < self.planned_end.load(Relaxed),
             Ends::Operations { to_count, .. } => {
-                to_count.load(Relaxed) > 0 && self.end() < self.planned_end
+                to_count.load(Relaxed) > 0 && self.end() < self.planned_end.load(Relaxed)
             }
             Ends::Users(left) => left.load(Relaxed) > 0,
         }
@@ -214,6 +258,46 @@ mod tests {
         let window = with_ramp(100, 200, 1000);
         window.close(1200);
         assert!(window.is_over(1200) && window.is_interrupted());
+    }
+
+    /// Of two connections, from a warm-up of 100 ns and a window of 200 ns on.
+    fn waiting() -> Window {
+        window(100, 200).with_kept(2).waiting()
+    }
+
+    #[test]
+    fn a_window_that_waits_begins_when_connections_are_up_or_its_time_is_over() {
+        let awaited = |window: &Window| window.up().unwrap().awaited;
+        let (notice, longest) = (NOTICE.0, LONGEST_WAIT.0);
+        let late = waiting();
+        late.note_up(true, || 50);
+        assert!(!late.contains(150) && late.planned_end() == Some(longest + 300));
+        late.note_up(true, || 1_000);
+        assert_eq!((late.start(), late.end()), (notice + 1_000, notice + 1_200));
+        assert_eq!((late.planned_end(), late.over()), (Some(notice + 1_200), notice + 1_200));
+        assert!(late.length() == Nanos(200) && !late.is_interrupted());
+        // It does not wait again.
+        late.note_up(false, || 1_100);
+        late.note_up(true, || notice + 1_100);
+        let up = Up { at_begin: 1, at_end: 2, short: Nanos(100), awaited: Nanos(notice + 900) };
+        assert_eq!((late.start(), late.up()), (notice + 1_000, Some(up)));
+
+        // Those that are up early do not shorten the warm-up.
+        let early = window(2 * notice, 200).with_kept(1).waiting();
+        early.note_up(true, || 10);
+        assert_eq!((early.start(), awaited(&early)), (2 * notice, Nanos(0)));
+
+        let never = waiting();
+        never.note_up(true, || 50);
+        assert_eq!((never.start(), awaited(&never)), (longest + 100, LONGEST_WAIT));
+        // What comes up within the window does not move it.
+        never.note_up(true, || longest + 150);
+        assert_eq!((never.start(), never.end()), (longest + 100, longest + 300));
+
+        let stopped = waiting();
+        stopped.close(1_000);
+        (0..2).for_each(|_| stopped.note_up(true, || 1_001));
+        assert!(stopped.is_over(1_000) && stopped.length() == Nanos(0) && stopped.is_interrupted());
     }
 
     #[test]

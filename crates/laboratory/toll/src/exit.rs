@@ -56,9 +56,10 @@ impl Ending {
     pub(crate) fn exit(self) -> Exit {
         match self {
             Self { is_interrupted: true, .. } => Exit::Interrupted,
-            // Whatever its gates say: what is missing could have met them or not.
-            Self { is_whole: false, .. } | Self { is_valid: false, .. } => Exit::Failed,
+            // Decided by the valid trials: no other trial would meet it. A gate that is met so far could still be missed
+            // by what is missing.
             Self { gates: Some(Reached::NotMet), .. } => Exit::NotMet,
+            Self { is_whole: false, .. } | Self { is_valid: false, .. } => Exit::Failed,
             Self { gates: None | Some(Reached::Met | Reached::Inconclusive), .. } => Exit::Done,
         }
     }
@@ -134,13 +135,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_or_not_valid_comes_before_gates() {
+    fn what_is_missing_or_not_valid_comes_before_gates_that_are_met_and_after_one_that_is_not() {
         let all = [None, Some(Reached::Met), Some(Reached::Inconclusive), Some(Reached::NotMet)];
         for (is_interrupted, is_whole, is_valid, expected) in [
             (false, true, true, [0, 0, 0, 1]),
-            (false, false, true, [3; 4]),
-            (false, true, false, [3; 4]),
-            (false, false, false, [3; 4]),
+            (false, false, true, [3, 3, 3, 1]),
+            (false, true, false, [3, 3, 3, 1]),
+            (false, false, false, [3, 3, 3, 1]),
             (true, true, true, [130; 4]),
             (true, false, true, [130; 4]),
             (true, true, false, [130; 4]),

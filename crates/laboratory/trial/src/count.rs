@@ -236,6 +236,7 @@ impl Trial {
             interrupted,
             started_unix_ms: 0,
             window_ns: whole.window.0,
+            window_awaited_ns: None,
             operations: Operations {
                 completed: whole.completed,
                 in_flight: whole.in_flight,

@@ -11,7 +11,7 @@ use tls::{KeyExchange, Version};
 use units::{Nanos, counted, percent, thousands};
 
 use crate::asked::{Asked, EACH_FULL_HANDSHAKE};
-use crate::mismatch::Mismatch;
+use crate::mismatch::{CONNECTIONS, Mismatch};
 use crate::obtained::Obtained;
 use crate::refused_sessions::RefusedSessions;
 use crate::verdict::ERRORS;
@@ -290,28 +290,27 @@ fn compare_turns(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
 const MISSING: f64 = 0.1;
 
 /// Whether the connections that a closed loop keeps were up: those that are not do not load the server,
-/// and the figures are those of the others. A load that ends by itself has its opening in the window, and
-/// one whose server closes connections opens them again and again, of which there is a warning.
+/// and the figures are those of the others. A server that closes connections has them opened again and again, of which
+/// there is a warning.
 fn compare_presence(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
-    let is_closed_loop = matches!(job.plan.arrival, Arrival::Closed { .. });
-    let is_judged = job.plan.operation == Operation::Requests
-        && job.plan.keeps_connections()
-        && is_closed_loop
-        && !job.ends_by_itself()
+    let is_judged = job.needs_all_up()
         && outcome.latencies.connect.len() <= job.plan.connections as u64
         && outcome.completed > 0;
     let Some(up) = outcome.up.filter(|_| is_judged) else { return };
     if up.short.0 as f64 > MISSING * outcome.window.0 as f64 {
         let connections = thousands(job.plan.connections as u64);
         mismatch.push(Mismatch::new(
-            "connections",
+            CONNECTIONS,
             format!("{connections} kept open"),
             format!(
                 "fewer than 95% of them up for {} of the window ({} when it began, {} when it ended){}",
                 percent(up.short.0 as f64 / outcome.window.0 as f64),
                 thousands(up.at_begin as u64),
                 thousands(up.at_end as u64),
-                if up.at_begin < up.at_end { "; warm up longer (--warmup)" } else { "" }
+                match up.awaited {
+                    Nanos(0) => String::new(),
+                    awaited => format!("; it had waited {awaited} for them (raise --warmup)"),
+                }
             ),
         ));
     }

@@ -3,7 +3,7 @@
 use units::thousands;
 
 use crate::evidence::Evidence;
-use crate::mismatch::Mismatch;
+use crate::mismatch::{CONNECTIONS, Mismatch};
 use crate::nouns::Nouns;
 use crate::operations::Operations;
 use crate::trial_record::TrialRecord;
@@ -34,6 +34,11 @@ impl WhyInvalid<'_> {
     /// Whether the server or the load ended, so that nothing is known.
     pub fn is_a_loss(self) -> bool {
         matches!(self, Self::InWarmUp | Self::TargetLost(_) | Self::LoadLost(_))
+    }
+
+    /// Whether figures were measured all the same, which are those of something else than was asked for.
+    pub fn has_figures(self) -> bool {
+        matches!(self, Self::Mismatch(_) | Self::Failed)
     }
 
     /// Whether too much load gives it, of a server that does what was asked.
@@ -76,6 +81,18 @@ impl TrialRecord {
             _ => (!has_completed).then_some(WhyInvalid::NothingCompleted),
         };
         target.into_iter().chain(load).chain(mismatches).chain(operations).collect()
+    }
+
+    /// Whether it is not valid for a cause that may be gone when it is made again: connections were not up, or operations
+    /// failed while the hypervisor took the CPUs.
+    pub fn may_pass(&self) -> bool {
+        let was_stolen = self.evidence().is_some_and(Evidence::has_steal);
+        let passes = |why: &WhyInvalid<'_>| match why {
+            WhyInvalid::Mismatch(mismatch) => mismatch.what == CONNECTIONS,
+            why => why.is_of_overload() && was_stolen,
+        };
+        let invalid = self.invalid();
+        !self.interrupted && !invalid.is_empty() && invalid.iter().all(passes)
     }
 
     /// The gravest reason, in a sentence without its full stop; `None` of a valid trial.
@@ -173,6 +190,32 @@ mod tests {
         fn of((kind, count): (&str, u64)) -> (String, u64) {
             (kind.to_owned(), count)
         }
+    }
+
+    #[test]
+    fn what_may_pass_is_late_connections_and_what_the_hypervisor_took() {
+        let may_pass = |whats: &[&str], change: fn(&mut TrialRecord)| {
+            let mut line = TrialRecord { valid: false, ..example() };
+            let of = |what: &&str| Mismatch::new(what, "64", "40");
+            line.receipt.mismatch = whats.iter().map(of).collect();
+            change(&mut line);
+            line.may_pass()
+        };
+        let stolen: fn(&mut TrialRecord) =
+            |line| line.verdict_mut().evidence.steal = crate::testing::share(0.2);
+        assert!(may_pass(&["connections"], |_| {}));
+        assert!(!may_pass(&["suite"], |_| {}) && !may_pass(&["connections", "suite"], |_| {}));
+        assert!(!may_pass(&["suite"], stolen) && !may_pass(&[], |line| line.valid = true));
+        assert!(!may_pass(&[], |line| (line.operations.completed, line.bytes.body) = (0, 0)));
+        assert!(may_pass(&[], |line| {
+            (line.operations.completed, line.bytes.body) = (0, 0);
+            line.verdict_mut().evidence.steal = crate::testing::share(0.2);
+        }));
+        assert!(!may_pass(&["connections"], |line| line.interrupted = true));
+        assert!(!may_pass(&[], |line| {
+            line.verdict_mut().evidence.steal = crate::testing::share(0.2);
+            line.target_error = Some("nginx died".into());
+        }));
     }
 
     #[test]

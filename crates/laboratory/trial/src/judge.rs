@@ -74,6 +74,7 @@ pub(crate) fn judge(trial: &Trial, outcome: &Outcome, observed: &Observed) -> Tr
         interrupted,
         started_unix_ms: observed.started_unix_ms,
         window_ns: outcome.window.0,
+        window_awaited_ns: outcome.up.map(|up| up.awaited.0).filter(|awaited| *awaited > 0),
         bytes: ByteCounts {
             body: outcome.bytes.body,
             decrypted: outcome.bytes.opened,

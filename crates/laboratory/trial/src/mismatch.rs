@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The field of one that says that connections were not up.
+pub(crate) const CONNECTIONS: &str = "connections";
+
 /// One difference from what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, derive_more::Display)]
 #[display("{what}: asked {asked}, got {obtained}")]

@@ -67,7 +67,6 @@ impl Trial {
             }
         })?;
         load.wake_at_end(std::thread::current());
-        let window = load.window();
         let threads = load.thread_ids();
 
         machine.start_series(STEP);
@@ -76,11 +75,12 @@ impl Trial {
         // What others do in the window is seen between two looks: just before it, where there is time for that, and
         // just after it.
         let look = machine.now() - begun;
-        wait_until(window.0 - 2 * look, window, &load, machine, hooks, &mut |_| {});
-        if machine.now() + look < window.0 {
+        wait_until(|window| window.0 - 2 * look, &load, machine, hooks, &mut |_| {});
+        if machine.now() + look < load.window().0 {
             machine.note_programs();
         }
-        wait_until(window.0, window, &load, machine, hooks, &mut |_| {});
+        wait_until(|window| window.0, &load, machine, hooks, &mut |_| {});
+        let window = load.window();
         let started_unix_ms = machine.unix_ms();
         let mut readings = whole.unwrap_or_else(|| {
             machine.find_server();
@@ -99,11 +99,11 @@ impl Trial {
             server_descriptors = both.min_by_key(|files| files.limit.saturating_sub(files.open));
         };
         if looks_at_memory {
-            wait_until(window.1 - MEMORY_BEFORE_END, window, &load, machine, hooks, &mut read);
+            wait_until(|_| window.1 - MEMORY_BEFORE_END, &load, machine, hooks, &mut read);
         }
         let memory_after = memory(machine);
-        wait_until(window.1 - BEFORE_END, window, &load, machine, hooks, &mut read);
-        wait_until(window.1, window, &load, machine, hooks, &mut read);
+        wait_until(|_| window.1 - BEFORE_END, &load, machine, hooks, &mut read);
+        wait_until(|_| window.1, &load, machine, hooks, &mut read);
         let ended = machine.now();
         if is_whole {
             // What still runs at the server has time to be charged for that.
@@ -122,7 +122,7 @@ impl Trial {
 
         // The load shrinks, which is not counted.
         let over = window.1 + Duration::from(self.job.plan.ramp);
-        wait_until(over, window, &load, machine, hooks, &mut |_| {});
+        wait_until(|_| over, &load, machine, hooks, &mut |_| {});
         load.stop();
         let outcome = load.join();
         readings.report_threads(&outcome.threads);
@@ -184,20 +184,21 @@ fn kernel_tls_since(
     Ok(after?.since(&before))
 }
 
-/// Sleeps until `instant`, in steps with `each` between them; returns early where the load is to
-/// end or has ended.
+/// Sleeps until `instant` of the load's window, which may change meanwhile, in steps with `each` between them; returns
+/// early where the load is to end or has ended.
 fn wait_until<M: Machine + ?Sized>(
-    instant: Instant,
-    window: (Instant, Instant),
+    instant: impl Fn((Instant, Instant)) -> Instant,
     load: &impl Load,
     machine: &M,
     hooks: &mut Hooks<'_>,
     each: &mut impl FnMut(&M),
 ) {
+    // A load that ends by itself has an earlier end in the end.
+    let planned_end = load.window().1;
     loop {
-        let now = machine.now();
-        // A load that ends by itself changes its window.
-        let is_over = instant <= window.1 && now >= load.window().1;
+        let (now, window) = (machine.now(), load.window());
+        let instant = instant(window);
+        let is_over = instant <= planned_end && now >= window.1;
         (hooks.progress)(Moment {
             prepared: Duration::ZERO,
             elapsed: now.saturating_duration_since(window.0),

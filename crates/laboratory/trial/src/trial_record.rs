@@ -45,6 +45,8 @@ pub struct TrialRecord {
     /// How long it was measured.
     pub window_ns: u64,
     /// Operations of the window.
+    /// How long after its warm-up the window waited for connections; absent where it did not.
+    pub window_awaited_ns: Option<u64>,
     pub operations: Operations,
     /// Bytes of the window.
     pub bytes: ByteCounts,

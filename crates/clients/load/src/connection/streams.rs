@@ -59,7 +59,7 @@ impl<S> Streams<S> {
 
     /// As a load's plan wants them.
     pub(super) fn of(context: &Context<'_>) -> Self {
-        let window = (context.window.start(), context.window.planned_end().unwrap_or(u64::MAX));
+        let window = window_of(context);
         let limits = (context.plan.timeout.0, context.plan.operation_timeout().0);
         Self::new(context.plan.streams(), context.requests.body().len(), window, limits)
     }
@@ -67,6 +67,8 @@ impl<S> Streams<S> {
     /// What follows happens at this time.
     pub(super) fn at_time(&mut self, now: u64, context: &Context<'_>) {
         (self.now, self.is_within) = (now, context.window.contains(now));
+        // It may have waited.
+        self.window = window_of(context);
     }
 
     /// Begins an operation, whose request is to be sent.
@@ -273,4 +275,9 @@ impl<S> Streams<S> {
             context.ends(ended, self.counts.answers);
         }
     }
+}
+
+/// The load's window, as it is planned now.
+fn window_of(context: &Context<'_>) -> (u64, u64) {
+    (context.window.start(), context.window.planned_end().unwrap_or(u64::MAX))
 }

@@ -79,7 +79,7 @@ impl Analysis {
             conclusions: self.cross_checks(),
             overview: overview::tables(&shown, &self.answers, lines),
             tables: self.tables(&shown, cells, lines),
-            notes: notes(&coverages).into_iter().chain(self.remeasured.sentence()).collect(),
+            notes: notes(&coverages).into_iter().chain(self.remeasured.sentences()).collect(),
             method: method(&coverages),
             rejected: vec![self.rejected()],
             warnings: self.warnings.clone(),

@@ -1,5 +1,6 @@
-//! Trials that were disturbed and measured again: the quieter of the two counts. Which it is follows
-//! from what others took of the CPUs, never from what was measured.
+//! Trials that were measured again. Of one that was disturbed the quieter of the two counts: which it is follows
+//! from what others took of the CPUs, never from what was measured. Of one that was not valid, for a cause that may
+//! pass, the second counts where that is valid.
 
 use journal::TrialLine;
 use serde::Serialize;
@@ -12,12 +13,32 @@ use crate::label::trials;
 pub struct Remeasured {
     pub measured: usize,
     pub replaced: usize,
+    /// How many were made once more because they were not valid, whether the second is or not.
+    pub retried: usize,
 }
 
 impl Remeasured {
-    /// In a sentence; `None` where there was none.
-    pub(super) fn sentence(self) -> Option<String> {
-        let Self { measured, replaced } = self;
+    /// Each in a sentence, where there were some.
+    pub(super) fn sentences(self) -> impl Iterator<Item = String> {
+        self.of_disturbed().into_iter().chain(self.of_invalid())
+    }
+
+    fn of_invalid(self) -> Option<String> {
+        (self.retried > 0).then(|| {
+            format!(
+                "{} not valid for a cause that may pass (connections came up late, or the hypervisor took the CPUs) and \
+                 made once more.",
+                if self.retried == 1 {
+                    "1 trial was".to_owned()
+                } else {
+                    format!("{} were", trials(self.retried))
+                }
+            )
+        })
+    }
+
+    fn of_disturbed(self) -> Option<String> {
+        let Self { measured, replaced, .. } = self;
         let verb = if measured == 1 { "was" } else { "were" };
         let were = if replaced == 1 { "was" } else { "were" };
         (measured > 0).then(|| {
@@ -30,11 +51,25 @@ impl Remeasured {
     }
 }
 
+/// How many of a cell's trials were made once more because the first one of their round was not valid.
+fn retried(lines: &[&TrialLine]) -> usize {
+    let is_first_invalid = |again: &&&TrialLine| {
+        lines.iter().any(|first| {
+            let (place, other) = (&first.place, &again.place);
+            !place.again
+                && !first.line.valid
+                && (&place.cell, place.round, place.role) == (&other.cell, other.round, other.role)
+        })
+    };
+    lines.iter().filter(|line| line.place.again).filter(is_first_invalid).count()
+}
+
 /// Leaves out the noisier trial of each pair. A second one that is not valid replaces nothing.
 pub fn quieter(lines: &mut Vec<&TrialLine>) -> Remeasured {
+    let retried = retried(lines);
     let again: Vec<&TrialLine> =
         lines.iter().copied().filter(|trial| trial.place.again && trial.line.valid).collect();
-    let mut replaced = 0;
+    let (mut measured, mut replaced) = (0, 0);
     for second in &again {
         let is_first = |trial: &&TrialLine| {
             let is_of_pair =
@@ -42,6 +77,7 @@ pub fn quieter(lines: &mut Vec<&TrialLine>) -> Remeasured {
             !trial.place.again && trial.line.valid && is_of_pair
         };
         let Some(first) = lines.iter().copied().find(is_first) else { continue };
+        measured += 1;
         let disturbance =
             |of: &TrialLine| of.line.verdict.as_ref().map_or(0.0, Verdict::disturbance);
         let is_quieter = disturbance(second) < disturbance(first);
@@ -49,7 +85,7 @@ pub fn quieter(lines: &mut Vec<&TrialLine>) -> Remeasured {
         let noisier = if is_quieter { first } else { *second };
         lines.retain(|trial| !std::ptr::eq(*trial, noisier));
     }
-    Remeasured { measured: again.len(), replaced }
+    Remeasured { measured, replaced, retried }
 }
 
 #[cfg(test)]
@@ -84,10 +120,16 @@ mod tests {
         for rate in [1.0, 1e9] {
             let quieter = scene(0.06, 0.01, rate);
             assert!(rates(&quieter).contains(&rate));
-            assert_eq!(quieter.analysis().remeasured, Remeasured { measured: 1, replaced: 1 });
+            assert_eq!(
+                quieter.analysis().remeasured,
+                Remeasured { measured: 1, replaced: 1, retried: 0 }
+            );
             let noisier = scene(0.2, 0.01, rate);
             assert!(!rates(&noisier).contains(&rate));
-            assert_eq!(noisier.analysis().remeasured, Remeasured { measured: 1, replaced: 0 });
+            assert_eq!(
+                noisier.analysis().remeasured,
+                Remeasured { measured: 1, replaced: 0, retried: 0 }
+            );
             let trials = noisier.analysis().cells[1].trials;
             assert_eq!((trials.done, trials.valid), (7, 7));
         }

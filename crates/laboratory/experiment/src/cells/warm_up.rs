@@ -86,8 +86,8 @@ fn run(
     job.plan.duration = Nanos(longest.as_nanos() as u64);
     let engine =
         Engine::start_after(job, interrupt, &mut || {}).map_err(|error| error.to_string())?;
-    let (_, end) = engine.window();
-    while Instant::now() < end && !interrupt.load(Relaxed) && !engine.is_finished() {
+    // Its window may begin, and end, earlier than planned.
+    while Instant::now() < engine.window().1 && !interrupt.load(Relaxed) && !engine.is_finished() {
         std::thread::sleep(STEP);
         if is_enough(&engine) {
             break;

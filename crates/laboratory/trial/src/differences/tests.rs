@@ -446,7 +446,8 @@ fn a_closed_loop_of_which_only_a_part_is_up_is_a_mismatch() {
     let with = |short, change: fn(&mut Job)| {
         mismatches(|job, outcome| {
             let short = Nanos(short);
-            outcome.up = Some(Up { at_begin: 20, at_end: 30, short });
+            outcome.up =
+                Some(Up { at_begin: 20, at_end: 30, short, awaited: Nanos(5_000_000_000) });
             change(job);
         })
         .len()

@@ -3,7 +3,8 @@
 //!
 //! A study with an `until` has more rounds where its intervals are too wide at a look ([`stats::looks`]),
 //! and repeats each disturbed trial once: after its round, as the ratios of a round are of trials that
-//! lie close together.
+//! lie close together. Every study does that with a trial that is not valid for a cause that may pass, unless that
+//! was in vain in its cell before.
 //!
 //! First the searches, cell by cell in an order that follows from the seed; then the rounds, all cells
 //! in each. Where a maximum does not hold, its search resumes at once, and the rounds that it had
@@ -31,7 +32,7 @@ pub(crate) struct NextTrial {
     pub(crate) round: u32,
     /// The load, where it is searched for.
     pub(crate) load: Option<u64>,
-    /// Whether it repeats a trial that was disturbed.
+    /// Whether it repeats a trial that was disturbed, or not valid for a cause that may pass.
     pub(crate) again: bool,
 }
 
@@ -62,6 +63,10 @@ struct CellProgress {
     done: BTreeSet<(u32, Option<u64>)>,
     /// Rounds whose trial was disturbed and was not repeated yet.
     disturbed: BTreeSet<(u32, Option<u64>)>,
+    /// Rounds whose trial was not valid for a cause that may pass, and was not repeated yet.
+    unlucky: BTreeSet<(u32, Option<u64>)>,
+    /// Whether such a trial was repeated in vain.
+    is_beyond_luck: bool,
     /// Whether its server's CPU time was sampled, or cannot be.
     is_sampled: bool,
     /// Whether this run has made a trial of it.
@@ -109,6 +114,7 @@ impl<'a> Agenda<'a> {
         for (cell, progress) in study.cells.iter().zip(&mut agenda.cells) {
             // Trials of an earlier run that are not valid are made again.
             progress.tried.clear();
+            progress.unlucky.clear();
             progress.has_begun = false;
             let trials = trials.iter().filter(|trial| trial.place.cell == cell.name);
             let impossible = impossible.iter().filter(|step| step.cell == cell.name);
@@ -132,8 +138,16 @@ impl<'a> Agenda<'a> {
             Role::Search => progress.steps += 1,
             Role::Profile => progress.is_sampled = true,
             Role::Measure if place.again => {
-                progress.disturbed.remove(&(place.round, load));
-                self.repeated += of_trial(&self.study.cells[index]);
+                let round = (place.round, load);
+                if progress.disturbed.remove(&round) {
+                    self.repeated += of_trial(&self.study.cells[index]);
+                } else {
+                    progress.unlucky.remove(&round);
+                    progress.is_beyond_luck |= !line.valid;
+                }
+                if line.valid {
+                    progress.done.insert(round);
+                }
             }
             Role::Measure => {
                 progress.tried.insert((place.round, load));
@@ -142,6 +156,9 @@ impl<'a> Agenda<'a> {
                 }
                 if line.valid && line.is_disturbed() {
                     progress.disturbed.insert((place.round, load));
+                }
+                if line.may_pass() {
+                    progress.unlucky.insert((place.round, load));
                 }
             }
         }
@@ -235,12 +252,15 @@ impl<'a> Agenda<'a> {
         }
     }
 
-    /// The repetition of a disturbed trial, where there is time for it.
+    /// The repetition of a trial that was not valid by bad luck, or of a disturbed one, where there is time for it.
     fn again(&self, round: u32, cell: usize) -> Option<NextTrial> {
         let State::Hold(load) = self.state(cell) else { return None };
         let takes = of_trial(&self.study.cells[cell]);
-        let is_due = self.cells[cell].disturbed.contains(&(round, load))
-            && self.length.has_time_to_repeat(round, self.repeated + takes);
+        let progress = &self.cells[cell];
+        let is_unlucky = progress.unlucky.contains(&(round, load)) && !progress.is_beyond_luck;
+        let is_due = is_unlucky
+            || progress.disturbed.contains(&(round, load))
+                && self.length.has_time_to_repeat(round, self.repeated + takes);
         is_due.then_some(NextTrial { cell, role: Role::Measure, round, load, again: true })
     }
 

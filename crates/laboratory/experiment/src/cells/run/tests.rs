@@ -60,6 +60,8 @@ struct Stage {
     interrupted_before: Option<usize>,
     /// This trial is not valid.
     invalid_in: Option<usize>,
+    /// Connections came up late in these trials.
+    late_in: Vec<usize>,
     /// All load threads end early in this trial.
     load_lost_in: Option<usize>,
     /// A rank is lost in these trials.
@@ -207,6 +209,14 @@ impl Bench for Stage {
         let mut line = example();
         line.latency_ns.file = Some(latency_file);
         line.valid = self.invalid_in != Some(number);
+        if self.late_in.contains(&number) {
+            line.valid = false;
+            line.receipt.mismatch.push(trial::Mismatch {
+                what: "connections".to_owned(),
+                asked: "64 kept open".to_owned(),
+                obtained: "fewer".to_owned(),
+            });
+        }
         if self.wobbles && self.settles_in.is_none_or(|from| number < from) {
             line.operations.completed = if number.is_multiple_of(2) { 80 } else { 120 };
         } else {
@@ -493,6 +503,27 @@ fn a_trial_that_is_not_valid_stays_and_is_measured_again_on_request() {
     let places = desk.places();
     assert_eq!((stage.trials, places.len()), (1, 13));
     assert_eq!((&places[12].0, places[12].1, places[12].2), (&places[5].0, places[5].1, 12));
+}
+
+#[test]
+fn a_trial_whose_connections_were_late_is_made_once_more_after_its_round() {
+    let again = |late_in: Vec<usize>| {
+        let mut desk = Desk::new();
+        let mut stage = Stage { late_in, ..Stage::default() };
+        assert_eq!(desk.run(&mut stage).unwrap(), Ended::Complete);
+        let entries = desk.results.entries().unwrap();
+        let again: Vec<usize> =
+            (0..entries.trials.len()).filter(|at| entries.trials[*at].place.again).collect();
+        let shortfall = answer::analysis::Analysis::of(&study(), &entries, &[], None).shortfall();
+        (again, shortfall.is_none())
+    };
+    // Four cells a round.
+    assert_eq!(again(vec![]), (vec![], true));
+    assert_eq!(again(vec![1]), (vec![4], true));
+    assert_eq!(again(vec![1, 2]), (vec![4, 5], true));
+    // The second try is late too: that is the last one of its cell.
+    assert_eq!(again((0..100).collect()).0.len(), 4);
+    assert!(!again(vec![1, 4]).1);
 }
 
 #[test]
