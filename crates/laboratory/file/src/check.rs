@@ -173,7 +173,7 @@ fn check_counting(target: &Target, plan: &Plan) -> Result<(), String> {
     let server = target.server;
     let why = if !server.is_started() {
         "counts a server that toll starts, and this one runs already; count it by toll load --count \
-         instructions --server-pid PID"
+         instructions"
             .to_owned()
     } else if let Some(host) = &target.host {
         format!("counts on this machine, and the server runs on {host}; leave target.host out")

@@ -10,7 +10,9 @@ use ::load::{
 };
 use clap::ValueHint;
 use cpus::CpuList;
+use observe::{Fact, Holder, Listens, ServerProcess, Transport};
 use peers::{Client, Offer, Peer};
+use targets::ServerPid;
 use trial::{
     Hooks, Measured, Moment, Neighbours, Reports, ServerReport, ThisMachine, Trial, TrialRecord,
 };
@@ -50,9 +52,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LIST", help_heading = TARGET)]
     object: Option<Mix>,
 
-    /// The server's process, so that toll measures its CPU time too
-    #[arg(long, value_name = "PID", help_heading = TARGET)]
-    server_pid: Option<u32>,
+    /// The server's process: its PID, its PID file, or its program's name
+    ///
+    /// Its CPU time is measured, with that of its descendants: give the master, such as /run/nginx.pid or nginx
+    /// [default: the one that listens at the address, if it is one of this machine]
+    #[arg(long, value_name = "PROCESS", help_heading = TARGET)]
+    server_pid: Option<ServerPid>,
 
     /// Load an address that is not this machine's loopback
     ///
@@ -65,7 +70,7 @@ pub(crate) struct Arguments {
 
     /// CPUs for the load, a thread pinned to each, such as 1 or 2-5
     ///
-    /// [default: all allowed; not those of --server-pid]
+    /// [default: all allowed; not those that the server is pinned to]
     #[arg(long, value_name = "LIST", help_heading = LOAD)]
     cpus: Option<CpuList>,
 
@@ -97,9 +102,9 @@ Examples:
       objects of 1 MiB over whatever TLS the server prefers
   toll load https://127.0.0.1:8443/ --insecure --operation handshakes --tls 1.3
       full handshakes per second
-  toll load https://127.0.0.1:8443/bytes/1MiB --insecure --suite AES128-SHA --cpus 1 --server-pid 4711
-      AES-CBC as in published measurements, with the server's CPU time
-  toll load https://127.0.0.1:8443/bytes/1MiB --insecure --client wrk --cpus 1 --server-pid 4711
+  toll load https://127.0.0.1:8443/bytes/1MiB --insecure --suite AES128-SHA --cpus 1
+      AES-CBC as in published measurements
+  toll load https://127.0.0.1:8443/bytes/1MiB --insecure --client wrk --cpus 1
       the CPU time of both sides, with wrk instead of toll's own client
   toll load http://127.0.0.1:8080/index.html -n 10000 -H 'X-Tenant: 7'
       ten thousand requests, each with a header
@@ -158,7 +163,7 @@ impl Arguments {
         let asked = Asked {
             url: &self.url,
             connect_to: self.connect_to.as_ref(),
-            server_pid: self.server_pid,
+            server_pid: self.server_pid.as_ref(),
             i_operate_this_host: self.i_operate_this_host,
             seed: self.seed,
             plan: self.trial()?.job.plan,
@@ -170,9 +175,9 @@ impl Arguments {
 
     /// The trial that is asked for, checked as far as that goes without sending anything.
     fn trial(&self) -> Result<Trial, Failure> {
-        let server_cpus = self.server_pid.map(trial::server_cpus).transpose().map_err(|error| {
-            Failure::request(format!("--server-pid: {error}; give a process that runs here"))
-        })?;
+        let address = self.address()?;
+        let process = self.process(address)?;
+        let server_cpus = process.known().and_then(|process| trial::server_cpus(process.pid).ok());
         let plan = Plan {
             // The load has no more threads than connections.
             cpus: self.client_cpus(server_cpus.as_ref())?.first(self.plan.connections),
@@ -181,7 +186,7 @@ impl Arguments {
         let job = Job {
             objects: self.object.clone(),
             seed: self.seed,
-            ..Job::new(plan, self.url.clone(), self.address()?)
+            ..Job::new(plan, self.url.clone(), address)
         };
         if let (Some(peer), Some(to)) = (Peer::of(job.plan.client), &self.connect_to) {
             return Err(Failure::request(format!(
@@ -190,63 +195,22 @@ impl Arguments {
             )));
         }
         job.check().map_err(Failure::request)?;
-        self.check_listener(job.address)?;
         let neighbours = server_cpus
             .as_ref()
             .map_or(Neighbours::Apart, |server| trial::neighbours(server, &job.plan.cpus));
-        Ok(Trial::new(job, server_cpus, neighbours))
+        Ok(Trial { process: Some(process), ..Trial::new(job, server_cpus, neighbours) })
     }
 
-    /// Another process's CPU time beside this server's work would be a wrong figure.
-    fn check_listener(&self, address: SocketAddr) -> Result<(), Failure> {
-        let Some(pid) = self.server_pid else { return Ok(()) };
-        let transport = observe::Transport::of_http3(self.plan.is_http3());
-        let tree = observe::ProcessTree::find(pid).map_err(Failure::request)?;
-        if tree.pids().any(|process| process == std::process::id()) {
-            return Err(Failure::request(format!(
-                "--server-pid: process {pid} has toll among its descendants, whose CPU time would be \
-                 counted as the server's; give the server's own process"
-            )));
-        }
-        let is_apart = observe::is_in_other_namespace(pid);
-        // Where it listens, if not here.
-        let elsewhere = || {
-            let own = observe::listening(tree.pids());
-            let is_here = own.iter().any(|at| observe::is_reached_at(*at, address));
-            if own.is_empty() || is_apart && is_here {
-                return None;
-            }
-            let place = if is_apart { "in a network namespace of its own at" } else { "at" };
-            let own: Vec<String> = own.iter().map(ToString::to_string).collect();
-            let own = own.join(", ");
-            Some(format!("process {pid} does not listen at {address}, but {place} {own}"))
+    /// The server's process, or why it is not known.
+    fn process(&self, address: SocketAddr) -> Result<Fact<ServerProcess>, Failure> {
+        let transport = Transport::of_http3(self.plan.is_http3());
+        let Some(named) = &self.server_pid else {
+            return Ok(ServerProcess::at(transport, address));
         };
-        match observe::listens(tree.pids(), transport, address) {
-            observe::Listens::Yes => Ok(()),
-            observe::Listens::Unknown => {
-                if let Some(elsewhere) = elsewhere().filter(|_| is_apart) {
-                    crate::note(format_args!(
-                        "{elsewhere}; what passes connections on to it is in the figures, and not in its CPU \
-                         time: load it there"
-                    ));
-                }
-                Ok(())
-            }
-            observe::Listens::No => {
-                let why = match elsewhere().zip(observe::listener(transport, address)) {
-                    Some((elsewhere, observe::Holder { name, pid: Some(relay) })) => format!(
-                        "{elsewhere}; {name} (process {relay}) listens here and may pass connections on, as \
-                         docker-proxy and socat do: load the server where it listens, or give --server-pid {relay} \
-                         to measure what passes them on"
-                    ),
-                    _ => format!(
-                        "process {pid} does not listen at {address}; give the process that does, such as nginx's \
-                         master (cat /run/nginx.pid)"
-                    ),
-                };
-                Err(Failure::request(format!("--server-pid: {why}")))
-            }
-        }
+        let found = named.find();
+        let found = found.map_err(|why| Failure::request(format!("--server-pid: {why}")))?;
+        check_listener(found.pid, transport, address)?;
+        Ok(Fact::Known(found))
     }
 
     /// Where the server is, if it may be loaded.
@@ -299,9 +263,9 @@ impl Arguments {
         ProgressLine::new(is_wanted, "{bar:24} {wide_msg}")
     }
 
-    /// What the server of `--server-pid` reports: whether it is still there.
-    fn reports(&self) -> Reports {
-        let server = match self.server_pid.map(ThisMachine::with_server) {
+    /// What the server's process reports, where it is known: whether it is still there.
+    fn reports(server_pid: Option<u32>) -> Reports {
+        let server = match server_pid.map(ThisMachine::with_server) {
             Some(Err(error)) => Err(error.to_string()),
             _ => Ok(ServerReport::default()),
         };
@@ -315,21 +279,25 @@ impl Arguments {
         counter: Counter,
         interrupted: &AtomicBool,
     ) -> Result<Measured, Failure> {
-        let pid = self.server_pid.ok_or_else(|| {
+        let process = of.process.clone().map_or_else(|| Err(String::new()), Fact::or_why);
+        let process = process.map_err(|why| {
             Failure::request(format!(
-                "--count {counter} counts what the server's process runs, which is not known; give it with \
-                 --server-pid"
+                "--count {counter} counts what the server's process runs: {why}"
             ))
         })?;
-        let mut meter = trial::instruction_meter(counter, pid)
-            .map_err(|error| Failure::request(format!("--server-pid: {error}")))?;
+        let pid = Some(process.pid);
+        let mut meter = trial::instruction_meter(counter, process.pid)
+            .map_err(|error| Failure::request(format!("{process}: {error}")))?;
         let line = self.progress_line(true);
         let mut show = |moment: Moment| {
             let completed = moment.progress.completed;
             line.show(completed, of.operations_in_all(), || moment.to_string());
         };
-        let mut hooks =
-            Hooks { interrupt: interrupted, progress: &mut show, reports: &mut || self.reports() };
+        let mut hooks = Hooks {
+            interrupt: interrupted,
+            progress: &mut show,
+            reports: &mut || Self::reports(pid),
+        };
         let start = |job, begins: &mut dyn FnMut()| Engine::start_after(job, interrupted, begins);
         of.count(&mut meter, &mut hooks, start).map_err(Failure::request)
     }
@@ -343,7 +311,8 @@ impl Arguments {
         if let Some(counter) = trial.job.plan.counter() {
             return self.count(trial, counter, interrupted);
         }
-        let mut machine = match self.server_pid {
+        let pid = trial.found_pid();
+        let mut machine = match pid {
             Some(pid) => ThisMachine::with_server(pid).map_err(Failure::request)?,
             None => ThisMachine::without_server(),
         };
@@ -359,8 +328,11 @@ impl Arguments {
                 }
             });
         };
-        let mut hooks =
-            Hooks { interrupt: interrupted, progress: &mut show, reports: &mut || self.reports() };
+        let mut hooks = Hooks {
+            interrupt: interrupted,
+            progress: &mut show,
+            reports: &mut || Self::reports(pid),
+        };
         match peer {
             Some(peer) => {
                 trial.run(&mut machine, &mut hooks, |_, _| peer.start()).map_err(Failure::request)
@@ -370,6 +342,56 @@ impl Arguments {
                     Engine::start_after(job, interrupted, begins)
                 })
                 .map_err(Failure::request),
+        }
+    }
+}
+
+/// Another process's CPU time beside this server's work would be a wrong figure.
+fn check_listener(pid: u32, transport: Transport, address: SocketAddr) -> Result<(), Failure> {
+    let tree = observe::ProcessTree::find(pid).map_err(Failure::request)?;
+    if tree.pids().any(|process| process == std::process::id()) {
+        return Err(Failure::request(format!(
+            "--server-pid: process {pid} has toll among its descendants, whose CPU time would be \
+             counted as the server's; give the server's own process"
+        )));
+    }
+    let is_apart = observe::is_in_other_namespace(pid);
+    // Where it listens, if not here.
+    let elsewhere = || {
+        let own = observe::listening(tree.pids());
+        let is_here = own.iter().any(|at| observe::is_reached_at(*at, address));
+        if own.is_empty() || is_apart && is_here {
+            return None;
+        }
+        let place = if is_apart { "in a network namespace of its own at" } else { "at" };
+        let own: Vec<String> = own.iter().map(ToString::to_string).collect();
+        let own = own.join(", ");
+        Some(format!("process {pid} does not listen at {address}, but {place} {own}"))
+    };
+    match observe::listens(tree.pids(), transport, address) {
+        Listens::Yes => Ok(()),
+        Listens::Unknown => {
+            if let Some(elsewhere) = elsewhere().filter(|_| is_apart) {
+                crate::note(format_args!(
+                    "{elsewhere}; what passes connections on to it is in the figures, and not in its CPU \
+                     time: load it there"
+                ));
+            }
+            Ok(())
+        }
+        Listens::No => {
+            let why = match elsewhere().zip(observe::listener(transport, address)) {
+                Some((elsewhere, Holder { name, pid: Some(relay) })) => format!(
+                    "{elsewhere}; {name} (process {relay}) listens here and may pass connections on, as \
+                     docker-proxy and socat do: load the server where it listens, or give --server-pid {relay} \
+                     to measure what passes them on"
+                ),
+                _ => format!(
+                    "process {pid} does not listen at {address}; give the process that does, or leave the option \
+                     out: toll finds the one that listens"
+                ),
+            };
+            Err(Failure::request(format!("--server-pid: {why}")))
         }
     }
 }

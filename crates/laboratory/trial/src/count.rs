@@ -254,6 +254,7 @@ impl Trial {
             goodput_bps: None,
             connections_opened: Some(whole.connections),
             connections_per_s: None,
+            server_process: self.process.clone(),
             cpu_ns: CpuTimes::default(),
             memory: None,
             energy: None,

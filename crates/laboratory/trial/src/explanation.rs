@@ -224,8 +224,8 @@ impl Verdict {
                  -pcpu | head shows what does)"
             }
             Limit::Unknown if e.server_busy.is_none() => {
-                "name the server's process (--server-pid), which waits for those that it starts, so that toll can \
-                 count its CPU time"
+                "let toll count the server's CPU time: run toll on the server's machine, as root, or give the \
+                 server's first process (--server-pid, target.pid)"
             }
             Limit::Unknown if e.server_busiest_thread >= Some(SERVER_BUSY) => {
                 "one thread of the server is fully busy and others are not, so connections are \

@@ -86,6 +86,7 @@ pub(crate) fn judge(trial: &Trial, outcome: &Outcome, observed: &Observed) -> Tr
         goodput_bps: Some(goodput),
         connections_opened,
         connections_per_s: connections_opened.map(|opened| rates(opened, 0, outcome.window).0),
+        server_process: trial.process.clone(),
         cpu_ns: cpu_times(observed, outcome),
         // Of this machine, which says nothing of a server elsewhere.
         memory: observed.readings.memory(outcome.window).filter(|_| trial.is_server_read()),

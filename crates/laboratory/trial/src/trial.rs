@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use cpus::CpuList;
 use load::{Job, Outcome};
+use observe::{Fact, ServerProcess};
 use tls::CertificateKey;
 
 use crate::moment::Moment;
@@ -25,6 +26,8 @@ pub struct Trial {
     pub certificate_key: Option<CertificateKey>,
     /// The machine that the server runs on, where that is another one.
     pub host: Option<String>,
+    /// The server's process here, or why it is not known; `None` of a server that toll started.
+    pub process: Option<Fact<ServerProcess>>,
     /// The server's CPUs on its machine, where they are known.
     pub server_cpus: Option<CpuList>,
     /// The CPUs of the server's backend, where that is accounted for apart.
@@ -65,12 +68,18 @@ pub struct Measured {
 }
 
 impl Trial {
+    /// The number of the process that is known of a server that toll did not start.
+    pub fn found_pid(&self) -> Option<u32> {
+        self.process.as_ref()?.known().map(|process| process.pid)
+    }
+
     /// Of a server about which nothing is known but its CPUs.
     pub fn new(job: Job, server_cpus: Option<CpuList>, neighbours: Neighbours) -> Self {
         Self {
             job,
             certificate_key: None,
             host: None,
+            process: None,
             server_cpus,
             backend_cpus: None,
             neighbours,

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use load::WalkCounts;
+use observe::{Fact, ServerProcess};
 use profile::Profile;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -44,9 +45,9 @@ pub struct TrialRecord {
     pub started_unix_ms: u64,
     /// How long it was measured.
     pub window_ns: u64,
-    /// Operations of the window.
     /// How long after its warm-up the window waited for connections; absent where it did not.
     pub window_awaited_ns: Option<u64>,
+    /// Operations of the window.
     pub operations: Operations,
     /// Bytes of the window.
     pub bytes: ByteCounts,
@@ -59,6 +60,8 @@ pub struct TrialRecord {
     pub connections_opened: Option<u64>,
     /// The same per second.
     pub connections_per_s: Option<f64>,
+    /// The process of a server that toll did not start, or why it is not known.
+    pub server_process: Option<Fact<ServerProcess>>,
     /// CPU time used within the window.
     pub cpu_ns: CpuTimes,
     /// What moved between processors and memory; absent where this machine does not count it.

@@ -38,6 +38,12 @@ pub struct LinkCounters {
     pub queued_bytes: u64,
 }
 
+/// Whether an address is one of this machine's own, in this network namespace: no interface carries what is sent to it.
+pub fn is_local(address: IpAddr) -> bool {
+    let way = Netlink::open().and_then(|netlink| route(&netlink, address, None));
+    way.map_or(address.to_canonical().is_loopback(), |way| way.is_local)
+}
+
 /// A way to an address.
 struct Route {
     interface: u32,

@@ -131,14 +131,27 @@ pub fn is_in_other_namespace(pid: u32) -> bool {
     namespace::is_shared_with(pid).is_ok_and(|is_shared| !is_shared)
 }
 
-/// The sockets that get connections, or datagrams, to an address of this network namespace, by their inodes: of those
-/// that listen there the ones whose own address is nearest to it, as the kernel looks them up (`inet_lookup_listener`,
-/// `udp4_lib_lookup`).
+/// A socket that gets connections, or datagrams.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Receiver {
+    pub(crate) inode: u64,
+    /// The number of the user whose it is.
+    pub(crate) user: u32,
+}
+
+/// The inodes of those to an address of this network namespace.
 fn receivers(transport: Transport, address: SocketAddr) -> io::Result<Vec<u64>> {
+    Ok(receiving(transport, address)?.iter().map(|socket| socket.inode).collect())
+}
+
+/// The sockets that get connections, or datagrams, to an address of this network namespace: of those that listen there
+/// the ones whose own address is nearest to it, as the kernel looks them up (`inet_lookup_listener`,
+/// `udp4_lib_lookup`).
+pub(crate) fn receiving(transport: Transport, address: SocketAddr) -> io::Result<Vec<Receiver>> {
     /// INET_DIAG_SKV6ONLY.
     const ONLY_IPV6: u16 = 11;
     let ip = address.ip().to_canonical();
-    let mut found: Vec<(u32, u64)> = Vec::new();
+    let mut found: Vec<(u32, Receiver)> = Vec::new();
     for family in [libc::AF_INET, libc::AF_INET6] {
         let port = Some((End::Local, address.port()));
         let question = question_of(transport, family, transport.waiting(), port, &[]);
@@ -154,16 +167,17 @@ fn receivers(transport: Transport, address: SocketAddr) -> io::Result<Vec<u64>> 
                 Some(IpAddr::V6(_)) if !is_only_ipv6 => 0,
                 _ => continue,
             };
-            let inode = u32_at(&answer, INODE).unwrap_or_default();
-            found.push((nearness, u64::from(inode)));
+            let number = |at| u32_at(&answer, at).unwrap_or_default();
+            found.push((nearness, Receiver { inode: number(INODE).into(), user: number(USER) }));
         }
     }
     let nearest = found.iter().map(|(nearness, _)| *nearness).max();
     let nearest = found.iter().filter(|(nearness, _)| Some(*nearness) == nearest);
-    Ok(nearest.map(|(_, inode)| *inode).collect())
+    Ok(nearest.map(|(_, socket)| *socket).collect())
 }
 
 /// Of `struct inet_diag_msg`.
+const USER: usize = 64;
 const INODE: usize = 68;
 
 /// Whether who listens at `listening` is reached at `address`: it is the same, or all addresses with its port.
@@ -186,7 +200,7 @@ fn held_by(pids: impl IntoIterator<Item = u32>, sockets: &[u64]) -> (HashSet<u64
 }
 
 /// The sockets that a process has open, by their inodes.
-fn sockets_of(process: &Process) -> ProcResult<HashSet<u64>> {
+pub(crate) fn sockets_of(process: &Process) -> ProcResult<HashSet<u64>> {
     // A descriptor that is closed meanwhile is none of a listener.
     let descriptors = process.fd()?.flatten();
     let socket = |descriptor: FDInfo| match descriptor.target {
@@ -197,10 +211,11 @@ fn sockets_of(process: &Process) -> ProcResult<HashSet<u64>> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::net::{Ipv4Addr, TcpListener, TcpStream};
     use std::os::fd::OwnedFd;
+    use std::os::unix::process::CommandExt;
     use std::process::{Child, Command, Stdio};
 
     use Transport::{Tcp as TCP, Udp as UDP};
@@ -238,24 +253,30 @@ mod tests {
         assert_eq!(listens([me], TCP, client.local_addr().unwrap()), Listens::Unknown);
     }
 
-    /// Another process with this socket.
-    struct Other(Child);
+    /// Another process with this socket, and its children.
+    pub(crate) struct Other(pub(crate) Child);
 
     impl Other {
-        fn with(socket: socket2::Socket) -> Self {
+        pub(crate) fn with(socket: socket2::Socket) -> Self {
+            Self::running(Command::new("sleep").arg("1000"), socket)
+        }
+
+        /// The command has the socket as its input.
+        pub(crate) fn running(command: &mut Command, socket: socket2::Socket) -> Self {
             let socket = Stdio::from(OwnedFd::from(socket));
-            Self(Command::new("sleep").arg("1000").stdin(socket).spawn().unwrap())
+            Self(command.stdin(socket).process_group(0).spawn().unwrap())
         }
     }
 
     impl Drop for Other {
         fn drop(&mut self) {
-            self.0.kill().unwrap();
+            let group = rustix::process::Pid::from_child(&self.0);
+            rustix::process::kill_process_group(group, rustix::process::Signal::KILL).unwrap();
             self.0.wait().unwrap();
         }
     }
 
-    fn socket(transport: Transport, address: &str) -> (socket2::Socket, SocketAddr) {
+    pub(crate) fn socket(transport: Transport, address: &str) -> (socket2::Socket, SocketAddr) {
         let address: SocketAddr = address.parse().unwrap();
         let kind = if transport == TCP { socket2::Type::STREAM } else { socket2::Type::DGRAM };
         let socket =

@@ -28,7 +28,7 @@ use units::{Bytes, Nanos};
 use crate::known_servers::EMBEDDED;
 use crate::{
     Aes, Backend, BackendConnections, CommandLine, Crypto, Directives, Environment, Host,
-    LibraryPath, ProgramPath, Server, TlsLibrary, WarmUp, library,
+    LibraryPath, ProgramPath, Server, ServerPid, TlsLibrary, WarmUp, library,
 };
 
 /// A server under test. What is `None` is left open.
@@ -302,7 +302,7 @@ pub struct Target {
     pub connect_to: Option<HostPort>,
     /// With `server = "address"`: its process, if it is one of this machine. [default: open]
     #[arg(skip)]
-    pub pid: Option<u32>,
+    pub pid: Option<ServerPid>,
     /// With `server = "address"`: `true` confirms that you may load it, although one of its name's addresses
     /// is not a loopback address.
     #[arg(skip)]

@@ -50,6 +50,11 @@ pub trait Bench {
     /// Server and TLS library.
     fn version(&self, target: &Self::Target) -> String;
 
+    /// Which process it is, where toll did not start it.
+    fn process(&self, _target: &Self::Target) -> Option<String> {
+        None
+    }
+
     /// Does the cell's operation once.
     ///
     /// # Errors

@@ -20,6 +20,7 @@ use super::commands::settings;
 use super::found_server::FoundServer;
 use super::sampling::Sampling;
 use super::this_target::{Life, ThisTarget, job};
+use observe::Transport;
 use study::{Cell, Only, Study, files, offer};
 use trial::{Hooks, Measured, Moment, Neighbours, Reports, Trial, neighbours};
 
@@ -167,13 +168,16 @@ impl<'a> ThisBench<'a> {
 
     fn find(&mut self, target: &Target, only: Only) -> Result<ThisTarget, Refusal> {
         self.elsewhere += 1;
-        let found = FoundServer::find(target, self.elsewhere).map_err(Refusal::of)?;
+        let setup = (target.clone(), only);
+        let mut loads = self.cells.iter().filter(|cell| cell.setup() == setup);
+        let transport = Transport::of_http3(loads.all(|cell| cell.load.is_http3()));
+        let found = FoundServer::find(target, transport, self.elsewhere).map_err(Refusal::of)?;
         let addresses: Vec<IpAddr> = found.addresses.iter().map(SocketAddr::ip).collect();
         if let Some(cluster) = &self.cluster {
             let (_, ranks) = self.clients(target, only);
             cluster.loads(ranks, &addresses).map_err(Refusal::of)?;
         }
-        Ok(ThisTarget::new(Life::Found(found)))
+        Ok(ThisTarget::new(Life::Found(Box::new(found))))
     }
 
     /// Where connections of this machine to a server come from, and how many ranks load it.
@@ -286,6 +290,13 @@ impl Bench for ThisBench<'_> {
         }
     }
 
+    fn process(&self, target: &ThisTarget) -> Option<String> {
+        match &target.life {
+            Life::Started(_) => None,
+            Life::Found(found) => Some(found.process_in_words()),
+        }
+    }
+
     fn probe(&mut self, target: &ThisTarget, cell: &Cell) -> Result<(), Refusal> {
         let suite = cell.load.only_suite();
         if let (Some(facts), Some(suite)) = (target.facts(), suite)
@@ -364,6 +375,7 @@ impl Bench for ThisBench<'_> {
                 _ => Neighbours::Apart,
             },
             host: cell.target.host.as_ref().map(ToString::to_string),
+            process: target.found_process(),
             server_cpus,
             backend_cpus: target.facts().and_then(|facts| facts.backend_cpus.clone()),
             runs_on: target.runs_on(cell),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use agent::RunningServer;
 use cpus::CpuList;
 use load::{Job, Plan, Progress, Trust, Url};
+use observe::{Fact, ServerProcess};
 use study::{Cell, files, mixed_objects, path};
 use targets::{CryptoFacts, SendCounters, ServerCounts, ServerFacts};
 use tls::{OrPlain, Suite};
@@ -34,7 +35,7 @@ pub(super) enum Life {
     /// toll started it, and stops it.
     Started(Box<RunningServer>),
     /// It was there before.
-    Found(FoundServer),
+    Found(Box<FoundServer>),
 }
 
 impl ThisTarget {
@@ -178,17 +179,27 @@ impl ThisTarget {
     pub(super) fn pid(&self) -> Option<u32> {
         match &self.life {
             Life::Started(running) => running.process(),
-            Life::Found(found) => found.pid,
+            Life::Found(found) => found.pid(),
+        }
+    }
+
+    /// The process of one that was there before, or why it is not known.
+    pub(super) fn found_process(&self) -> Option<Fact<ServerProcess>> {
+        match &self.life {
+            Life::Started(_) => None,
+            Life::Found(found) => Some(found.process.clone()),
         }
     }
 
     pub(super) fn machine(&self) -> Result<Box<dyn Machine>, String> {
         match &self.life {
             Life::Started(running) => running.machine(),
-            Life::Found(FoundServer { pid: Some(pid), .. }) => ThisMachine::with_server(*pid)
-                .map(|machine| Box::new(machine) as Box<dyn Machine>)
-                .map_err(|error| error.to_string()),
-            Life::Found(_) => Ok(Box::new(ThisMachine::without_server())),
+            Life::Found(found) => match found.pid() {
+                Some(pid) => ThisMachine::with_server(pid)
+                    .map(|machine| Box::new(machine) as Box<dyn Machine>)
+                    .map_err(|error| error.to_string()),
+                None => Ok(Box::new(ThisMachine::without_server())),
+            },
         }
     }
 }

@@ -36,8 +36,13 @@ fn a_command_and_an_address_are_servers() {
     assert_eq!(command.command.unwrap().to_string(), "serve {port} {cert} {key} {root}");
     let url = "url = \"https://127.0.0.1:8443/a\"";
     let address = target(&["server = \"address\"", url, "pid = 7", "i-operate-this-host = true"]);
-    assert_eq!((address.pid, address.i_operate_this_host), (Some(7), true));
+    assert_eq!(
+        (address.pid, address.i_operate_this_host),
+        (Some(targets::ServerPid::Number(7)), true)
+    );
     assert_eq!(address.url.unwrap().path(), "/a");
+    let named = target(&["server = \"address\"", url, "pid = \"/run/nginx.pid\""]);
+    assert_eq!(named.pid, Some(targets::ServerPid::File("/run/nginx.pid".into())));
 }
 
 #[test]

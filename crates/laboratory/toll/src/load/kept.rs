@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ::load::{HostPort, Plan, Url, is_built_in};
 use file::StudyFile;
+use targets::ServerPid;
 use toml::{Table, Value};
 
 use crate::compare::OneRun;
@@ -65,7 +66,7 @@ impl KeptLoad {
 pub(super) struct Asked<'a> {
     pub(super) url: &'a Url,
     pub(super) connect_to: Option<&'a HostPort>,
-    pub(super) server_pid: Option<u32>,
+    pub(super) server_pid: Option<&'a ServerPid>,
     pub(super) i_operate_this_host: bool,
     pub(super) seed: u64,
     pub(super) plan: Plan,
@@ -94,6 +95,7 @@ fn study(asked: Asked<'_>, name: &str, trials: u32) -> Result<String, Failure> {
     for file in files.into_iter().chain([&mut plan.names]).chain(session).flatten() {
         *file = absolute(file)?;
     }
+    let own = |error: toml::ser::Error| Failure::request(error);
     let mut target = Table::new();
     let mut put = |key: &str, value: Option<Value>| {
         value.map(|value| target.insert(key.to_owned(), value));
@@ -101,9 +103,12 @@ fn study(asked: Asked<'_>, name: &str, trials: u32) -> Result<String, Failure> {
     put("server", Some("address".into()));
     put("url", Some(url.to_string().into()));
     put("connect-to", connect_to.map(|to| to.to_string().into()));
-    put("pid", server_pid.map(|pid| i64::from(pid).into()));
+    let pid = match server_pid {
+        Some(ServerPid::File(path)) => Some(ServerPid::File(absolute(path)?)),
+        named => named.cloned(),
+    };
+    put("pid", pid.map(Value::try_from).transpose().map_err(own)?);
     put("i-operate-this-host", i_operate_this_host.then_some(true.into()));
-    let own = |error: toml::ser::Error| Failure::request(error);
     let seed =
         i64::try_from(seed).map_err(|_| Failure::request("--seed: at most 2^63 - 1 here"))?;
     let study = Table::from_iter([

@@ -9,6 +9,7 @@ mod crypto_mb;
 #[path = "../every_server/mod.rs"]
 mod every_server;
 mod faulty_accelerator;
+mod found_servers;
 mod haproxy;
 mod hosts;
 mod http2;

@@ -12,7 +12,7 @@ fn load(server: &Serve, folder: &Path, options: &[&str]) -> Command {
     let mut command = server.load("bytes/1KiB");
     command.current_dir(folder);
     command.args(["--operation", "handshakes", "-c", "4", "--warmup", "100ms", "-d", "200ms"]);
-    command.args(["--server-pid", &server.pid(), "--quiet"]).args(options);
+    command.arg("--quiet").args(options);
     command
 }
 
@@ -43,6 +43,12 @@ fn a_load_that_is_kept_is_a_run_and_a_change_of_the_server_is_named() {
     assert!(text(&after.stdout).contains("Gate regression<=90%"), "{}", text(&after.stdout));
     let lines = |run: &str| Journal::read(&folder.join(run).join("journal.jsonl")).unwrap().trials;
     assert!(lines("before").len() >= 6 && lines("after").len() >= 6);
+    // Nobody named the process.
+    for trial in lines("after") {
+        let process = trial.line.server_process.unwrap().or_why().unwrap();
+        assert_eq!(process.pid, server.process.pid());
+        assert!(trial.line.cpu_ns.server.is_some());
+    }
 
     // What both have agreed on is compared like settings, and the number of a process is none.
     let mut compare = toll();

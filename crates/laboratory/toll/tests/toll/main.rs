@@ -13,6 +13,7 @@ mod ending_connections;
 mod engine;
 #[path = "../every_server/mod.rs"]
 mod every_server;
+mod found_servers;
 mod full_disk;
 mod help;
 mod http2;

@@ -75,8 +75,12 @@ impl<T> Servers<T> {
                     record.name = bench.name(&started);
                     record.version = Some(version.clone());
                     check_same(known, &record)?;
-                    let words =
-                        format!("{}: {version} answers ({}).", record.name, record.settings);
+                    let process = bench.process(&started);
+                    let process = process.map_or_else(String::new, |words| format!("; {words}"));
+                    let words = format!(
+                        "{}: {version} answers ({}){process}.",
+                        record.name, record.settings
+                    );
                     report(Event::Started(words));
                     records.push(record.clone());
                     let restart = study.restart(&cells);
