@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use did_you_mean::{did_you_mean, nearest};
-pub use suggested::Suggested;
+pub use suggested::{Suggested, on_or_off};
 
 /// Two keys that do not go together.
 #[derive(Debug, Clone, PartialEq, Eq)]

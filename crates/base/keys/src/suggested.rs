@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-use clap::builder::{PossibleValue, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Command};
 
 /// Parses as [`FromStr`] does, with the errors of the type; offers the values of a list.
@@ -19,6 +19,13 @@ impl<T> Suggested<T> {
     pub fn new(values: fn() -> Vec<String>) -> Self {
         Self { values, of: PhantomData }
     }
+}
+
+/// Parses `on` and `off`, and the words of studies, `true` and `false`.
+pub fn on_or_off() -> impl TypedValueParser<Value = bool> {
+    let value = |name: &'static str, other: &'static str| PossibleValue::new(name).alias(other);
+    let names = [value("on", "true"), value("off", "false")];
+    PossibleValuesParser::new(names).map(|text: String| matches!(&*text, "on" | "true"))
 }
 
 // Derived, it would ask for a T that can be cloned.

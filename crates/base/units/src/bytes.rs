@@ -11,13 +11,25 @@ pub struct Bytes(pub u64);
 const UNITS: [(&str, u64); 5] =
     [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
 
+/// Units as people write them, with what may be meant.
+const LOOSE: [(&str, &[&str]); 8] = [
+    ("k", &["KiB"]),
+    ("kb", &["KiB"]),
+    ("m", &["MiB"]),
+    ("mb", &["MiB"]),
+    ("g", &["GiB"]),
+    ("gb", &["GiB"]),
+    ("t", &["TiB"]),
+    ("tb", &["TiB"]),
+];
+
 impl FromStr for Bytes {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
         const FORM: &str = "write a size such as 512B, 16KiB, 1MiB or 4GiB";
         let (number, factor) =
-            number_and_unit(text, &UNITS, "is not a size with a binary unit", FORM)?;
+            number_and_unit(text, &UNITS, &LOOSE, "is not a size with a binary unit", FORM)?;
         scaled(number, factor)
             .map(Self)
             .ok_or_else(|| ParseError::new(text, "is not a whole number of bytes", FORM))
@@ -65,6 +77,13 @@ mod tests {
     fn a_bare_number_is_refused_with_examples() {
         let message = "16".parse::<Bytes>().unwrap_err().to_string();
         assert_eq!(message, "`16` has no unit; write a size such as 512B, 16KiB, 1MiB or 4GiB");
+    }
+
+    #[test]
+    fn units_as_people_write_them_are_refused_with_the_binary_one() {
+        let message = |text: &str| text.parse::<Bytes>().unwrap_err().to_string();
+        assert_eq!(message("16k"), "`16k` is not binary; write 16KiB");
+        assert_eq!(message("1.5MB"), "`1.5MB` is not binary; write 1.5MiB");
     }
 
     #[test]

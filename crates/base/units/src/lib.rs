@@ -27,12 +27,21 @@ impl ParseError {
     fn new(text: &str, wrong: &str, fix: &str) -> Self {
         Self(format!("`{text}` {wrong}; {fix}"))
     }
+
+    /// Of a number with a unit of people, for which these may be meant.
+    fn of_unit(number: &str, unit: &str, meant: &[&str]) -> Self {
+        let wrong = if meant.len() > 1 { "may mean several things" } else { "is not binary" };
+        let meant: Vec<String> = meant.iter().map(|unit| format!("{number}{unit}")).collect();
+        Self::new(&format!("{number}{unit}"), wrong, &format!("write {}", meant.join(" or ")))
+    }
 }
 
-/// Splits `12.5ms` into its number and what its unit stands for.
+/// Splits `12.5ms` into its number and what its unit stands for. `loose` has units as people write them, in lower
+/// case, each with those that may be meant.
 fn number_and_unit<'a, T: Copy>(
     text: &'a str,
     units: &[(&str, T)],
+    loose: &[(&str, &[&str])],
     wrong: &str,
     form: &str,
 ) -> Result<(&'a str, T), ParseError> {
@@ -40,10 +49,14 @@ fn number_and_unit<'a, T: Copy>(
         text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
     let (number, unit) = (text[..end].trim(), text[end..].trim());
     let wrong = if unit.is_empty() && !number.is_empty() { "has no unit" } else { wrong };
-    match units.iter().find(|(name, _)| *name == unit) {
-        Some((_, value)) => Ok((number, *value)),
-        None => Err(ParseError::new(text, wrong, form)),
+    if let Some((_, value)) = units.iter().find(|(name, _)| *name == unit) {
+        return Ok((number, *value));
     }
+    let meant = loose.iter().find(|(name, _)| *name == unit.to_lowercase() && !number.is_empty());
+    Err(match meant {
+        Some((_, meant)) => ParseError::of_unit(number, unit, meant),
+        None => ParseError::new(text, wrong, form),
+    })
 }
 
 /// `number` × `factor` as an exact integer, or `None` where it is not a number, negative, a

@@ -19,7 +19,20 @@ const UNITS: [(&str, u64); 7] = [
     ("h", 3_600_000_000_000),
 ];
 
+/// Units as people write them, with what may be meant.
+const LOOSE: [(&str, &[&str]); 1] = [("m", &["min", "ms"])];
+
 impl Nanos {
+    /// A time, or a number of seconds: how command lines of other tools say it.
+    ///
+    /// # Errors
+    /// As [`FromStr`]'s.
+    pub fn or_seconds(text: &str) -> Result<Self, ParseError> {
+        let is_number = text.contains(|c: char| c.is_ascii_digit())
+            && text.chars().all(|c| c.is_ascii_digit() || c == '.');
+        if is_number { format!("{text}s").parse() } else { text.parse() }
+    }
+
     /// As fractional seconds.
     pub fn seconds(self) -> f64 {
         self.0 as f64 / 1e9
@@ -54,7 +67,8 @@ impl FromStr for Nanos {
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
         const FORM: &str = "write a time such as 500us, 150ms, 10s or 2min";
-        let (number, factor) = number_and_unit(text, &UNITS, "is not a time with a unit", FORM)?;
+        let (number, factor) =
+            number_and_unit(text, &UNITS, &LOOSE, "is not a time with a unit", FORM)?;
         scaled(number, factor)
             .map(Self)
             .ok_or_else(|| ParseError::new(text, "is not a whole number of nanoseconds", FORM))
@@ -111,6 +125,16 @@ mod tests {
     fn a_bare_number_is_refused_with_examples() {
         let message = "10".parse::<Nanos>().unwrap_err().to_string();
         assert_eq!(message, "`10` has no unit; write a time such as 500us, 150ms, 10s or 2min");
+    }
+
+    #[test]
+    fn a_command_line_takes_seconds_and_a_loose_unit_is_refused_with_what_may_be_meant() {
+        assert_eq!(Nanos::or_seconds("3"), Ok(Nanos(3_000_000_000)));
+        assert_eq!(Nanos::or_seconds("0.5"), Ok(Nanos(500_000_000)));
+        assert_eq!(Nanos::or_seconds("150ms"), Ok(Nanos(150_000_000)));
+        assert!(["", ".", "-3", "3x"].iter().all(|text| Nanos::or_seconds(text).is_err()));
+        let message = Nanos::or_seconds("1m").unwrap_err().to_string();
+        assert_eq!(message, "`1m` may mean several things; write 1min or 1ms");
     }
 
     #[test]

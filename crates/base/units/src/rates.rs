@@ -34,7 +34,7 @@ impl FromStr for PerSecond {
 }
 
 fn rate(text: &str, units: &[(&str, f64)], form: &str) -> Result<f64, ParseError> {
-    let (number, factor) = number_and_unit(text, units, "has no unit of a rate", form)?;
+    let (number, factor) = number_and_unit(text, units, &[], "has no unit of a rate", form)?;
     let number = number.replace('_', "").parse::<f64>();
     number.map(|number| number * factor).map_err(|_| ParseError::new(text, "is not a number", form))
 }

@@ -92,8 +92,8 @@ const BUSY: f64 = 0.9;
 /// The first number of pairs whose interval can decide.
 const FIRST_PAIRS: u32 = 8;
 
-/// In ns. At 500 wake-ups per second there is little left to save.
-const LONGEST_PAUSE: u64 = 2_000_000;
+/// The longest pause of a load thread, in ns: at 500 wake-ups per second there is little left to save.
+pub const LONGEST_PAUSE: u64 = 2_000_000;
 
 /// How often a thread looks where no slot ends earlier, in ns.
 const LOOK: u64 = 1_000_000;

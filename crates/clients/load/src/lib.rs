@@ -58,7 +58,7 @@ mod window;
 mod worker;
 
 pub use arrival::{Arrival, Distribution, Rate};
-pub use choice::{PauseReason, PauseShare, Pauses};
+pub use choice::{LONGEST_PAUSE, PauseReason, PauseShare, Pauses};
 #[cfg(any(test, fuzzing))]
 pub use connection::http2::fuzzing;
 pub use connection::http2::{HTTP2_MAX_FRAME, HTTP2_WINDOW};

@@ -8,7 +8,6 @@ use std::num::{NonZeroU16, NonZeroU32};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Parser as _, ValueHint};
 use congestion::CongestionControl;
 use cpus::CpuList;
@@ -210,7 +209,7 @@ pub struct Plan {
     ///
     /// [default: off]
     // In studies: The target must be set to agree. [default: not offered]
-    #[arg(long, value_name = "on|off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true, hide_short_help = true, help_heading = TLS)]
+    #[arg(long, value_name = "on|off", action = ArgAction::Set, value_parser = keys::on_or_off(), hide_possible_values = true, hide_short_help = true, help_heading = TLS)]
     pub encrypt_then_mac: Option<bool>,
 
     /// The client's part in the key exchange: fixed, fresh or retried
@@ -257,17 +256,17 @@ pub struct Plan {
     /// How long the load grows before the warm-up
     ///
     /// Connection by connection (an open loop: in its rate); it shrinks again after the window.
-    #[arg(long, value_name = "TIME", default_value_t = Nanos(0), hide_short_help = true, help_heading = LOAD)]
+    #[arg(long, value_name = "TIME", value_parser = Nanos::or_seconds, default_value_t = Nanos(0), hide_short_help = true, help_heading = LOAD)]
     pub ramp: Nanos,
 
     /// How long to load before the measured window begins
     ///
     /// Must be 0s with --client [default: 1s; with --client, --walks or --count 0s].
-    #[arg(long, value_name = "TIME", help_heading = LOAD)]
+    #[arg(long, value_name = "TIME", value_parser = Nanos::or_seconds, help_heading = LOAD)]
     pub warmup: Option<Nanos>,
 
     /// How long to measure
-    #[arg(short, long, value_name = "TIME", default_value_t = Nanos(10_000_000_000), help_heading = LOAD)]
+    #[arg(short, long, value_name = "TIME", value_parser = Nanos::or_seconds, default_value_t = Nanos(10_000_000_000), help_heading = LOAD)]
     pub duration: Nanos,
 
     /// When load threads wake up: coalesced, 1/32, 1/8, 1/4, each or none
@@ -284,7 +283,7 @@ pub struct Plan {
     pub wakeups: Option<Wakeups>,
 
     /// An operation without progress for this long has failed
-    #[arg(long, value_name = "TIME", default_value_t = Nanos(10_000_000_000), hide_short_help = true, help_heading = LOAD)]
+    #[arg(long, value_name = "TIME", value_parser = Nanos::or_seconds, default_value_t = Nanos(10_000_000_000), hide_short_help = true, help_heading = LOAD)]
     pub timeout: Nanos,
 
     /// An operation that takes longer than this in all has failed, whatever its progress
@@ -292,7 +291,7 @@ pub struct Plan {
     /// A page is an operation of a session. The opening of its connection is a part of it
     /// [default: 60 times the timeout].
     // In studies: [default: 60 times `timeout`]
-    #[arg(long, value_name = "TIME", hide_short_help = true, help_heading = LOAD)]
+    #[arg(long, value_name = "TIME", value_parser = Nanos::or_seconds, hide_short_help = true, help_heading = LOAD)]
     pub operation_timeout: Option<Nanos>,
 
     /// How to end connections: fin or rst

@@ -46,7 +46,7 @@ use toml::de::{DeTable, DeValue};
 pub use cross_check::{LeftOut, with_cross_check};
 pub use error::StudyError;
 pub use only::only;
-pub use shipped::{StudyFile, shipped};
+pub use shipped::{NEW, StudyFile, shipped};
 
 use case::Case;
 use document::{Document, StudyName};

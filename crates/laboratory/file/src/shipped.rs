@@ -54,6 +54,9 @@ impl Shipped {
     }
 }
 
+/// A study for its reader to change, with comments.
+pub const NEW: &str = include_str!("new_study.toml");
+
 /// The text of a study file.
 #[derive(Debug, Clone)]
 pub struct StudyFile {
@@ -64,8 +67,8 @@ pub struct StudyFile {
 }
 
 impl StudyFile {
-    /// The file that an argument names: that of a shipped study, or else the one at that path, which
-    /// ends with `.toml`.
+    /// The file that an argument names: that of a shipped study, or else the one at that path, or at that path with
+    /// `.toml`.
     ///
     /// # Errors
     /// One line: there is no such study, or its file cannot be read.
@@ -75,18 +78,24 @@ impl StudyFile {
             return Ok(Self { name, text: shipped.text.to_owned() });
         }
         let names = SHIPPED.iter().map(|shipped| shipped.name);
-        if Path::new(argument).extension().is_none_or(|extension| extension != "toml") {
+        let with_ending = format!("{argument}.toml");
+        let is_file = |path: &&str| Path::new(path).is_file();
+        let found = match argument.ends_with(".toml") {
+            true => Some(argument),
+            false => [argument, &with_ending].into_iter().find(is_file),
+        };
+        let Some(path) = found else {
             return Err(StudyError::Unknown(format!(
                 "`{}` is not a built-in study{} (one of your own is named by its path, \
                  such as ./my-study.toml)",
                 one_line(argument),
                 did_you_mean(argument, "there are:", names)
             )));
-        }
-        match std::fs::read_to_string(argument) {
-            Ok(text) => Ok(Self { name: argument.to_owned(), text }),
+        };
+        match std::fs::read_to_string(path) {
+            Ok(text) => Ok(Self { name: path.to_owned(), text }),
             Err(source) => Err(StudyError::Unreadable {
-                path: one_line(argument),
+                path: one_line(path),
                 source,
                 shipped: names.collect::<Vec<_>>().join(", "),
             }),

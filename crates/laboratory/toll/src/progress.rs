@@ -49,9 +49,15 @@ impl Drop for ProgressLine {
     }
 }
 
+/// How often a run says how far it is where there is no terminal.
+const OFF_TERMINAL: Duration = Duration::from_secs(15);
+
 /// How far a run is: the time that is over, of all that it takes.
 pub(crate) struct RunProgress {
     line: ProgressLine,
+    is_wanted: bool,
+    /// When it was last said where there is no terminal, or when the run began.
+    said: Instant,
     /// When its first part began.
     began: Option<Instant>,
     noise: Noise,
@@ -92,7 +98,8 @@ const WHOLE: u64 = 1000;
 impl RunProgress {
     pub(crate) fn new(is_wanted: bool) -> Self {
         let line = ProgressLine::new(is_wanted, "{bar:24} {wide_msg}");
-        Self { line, began: None, noise: Noise::default() }
+        let said = Instant::now();
+        Self { line, is_wanted, said, began: None, noise: Noise::default() }
     }
 
     /// Takes note of a trial that ended.
@@ -103,11 +110,16 @@ impl RunProgress {
     /// A part goes on; what is to be done takes `left` yet, the part included.
     pub(crate) fn show(&mut self, left: Duration, words: &dyn Fn() -> (String, String)) {
         let elapsed = self.began.get_or_insert_with(Instant::now).elapsed();
-        self.line.show(thousandths(elapsed, left), WHOLE, || {
+        let noise = self.noise.in_words();
+        let text = || {
             let (parts, doing) = words();
-            let noise = self.noise.in_words();
             format!("{parts}, {} left{noise}  {doing}", in_minutes(left))
-        });
+        };
+        if self.is_wanted && self.line.0.is_hidden() && self.said.elapsed() >= OFF_TERMINAL {
+            self.said = Instant::now();
+            crate::print_beside(format_args!("{}\n", text()));
+        }
+        self.line.show(thousandths(elapsed, left), WHOLE, text);
     }
 
     /// Writes something else, with the bar out of the way.

@@ -27,6 +27,9 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         studies::list(&machine, arguments.json)?;
         return Ok(Exit::Done);
     }
+    if let Some(path) = &arguments.new {
+        return studies::write_new(path);
+    }
     arguments.exports.check(arguments.json.then_some("--json"))?;
     let (study, file, results) = match (&arguments.continue_, &arguments.study) {
         (Some(folder), _) => {

@@ -1,5 +1,8 @@
 //! The built-in studies: what each asks, and how long it takes here.
 
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
 use std::time::Duration;
 
 use cpus::Topology;
@@ -8,7 +11,7 @@ use serde::Serialize;
 use study::Study;
 use units::Nanos;
 
-use crate::{Failure, json, screen};
+use crate::{Exit, Failure, json, screen};
 
 /// A built-in study on this machine.
 #[derive(Serialize)]
@@ -31,6 +34,23 @@ struct StudySize {
     /// Why it cannot be run here.
     #[serde(skip_serializing_if = "Option::is_none")]
     why_not: Option<String>,
+}
+
+/// Writes a study to change; a file that is there is not replaced.
+pub(crate) fn write_new(path: &Path) -> Result<Exit, Failure> {
+    let written = File::create_new(path).and_then(|mut file| file.write_all(file::NEW.as_bytes()));
+    written.map_err(|error| {
+        let advice = match error.kind() {
+            ErrorKind::AlreadyExists => "; give the name of a new file",
+            _ => "",
+        };
+        Failure::request(format!("--new: {}: {error}{advice}", path.display()))
+    })?;
+    let path = path.display();
+    crate::print(&format!(
+        "{path} has a study of two cells. Change it, and try it: toll run --dry-run {path}\n"
+    ));
+    Ok(Exit::Done)
 }
 
 /// Prints all of them, for a person or as one JSON object.

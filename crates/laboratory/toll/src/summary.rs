@@ -11,8 +11,10 @@ mod session;
 #[cfg(test)]
 pub(crate) mod testing;
 
+use ::load::LONGEST_PAUSE;
+use observe::Fact;
 use report::{Column, Look, Page};
-use trial::{Measured, StoodStill, WarningKind};
+use trial::{Measured, StoodStill, TrialRecord, Warning, WarningKind};
 use units::{Nanos, thousands};
 
 use crate::screen::Screen;
@@ -42,15 +44,29 @@ pub(crate) fn of_trial(measured: &Measured, detail: Detail, screen: Screen) -> S
     for (label, words) in counted::rows(line) {
         row(&mut page, label, &words);
     }
+    if let Some(Fact::Known(process)) = &line.server_process {
+        row(&mut page, "server", &process.to_string());
+    }
     if line.verdict.is_some() {
         row(&mut page, "window", &evidence::window(line));
     }
-    if line.valid && line.verdict.is_some() {
+    let has_figures = line.operations.completed > 0
+        && line.verdict.is_some()
+        && line.invalid().iter().all(|why| why.has_figures());
+    if has_figures {
         page.blank();
+        if !line.valid {
+            warning(
+                &mut page,
+                "NOT VALID",
+                "these figures are of what was measured, not of what was asked for",
+            );
+            page.blank();
+        }
         table(&mut page, cost::rates(line));
         table(&mut page, cost::cpu_time(line));
         if line.cpu_ns.server.is_none() {
-            row(&mut page, "server CPU", why_unknown(measured));
+            row(&mut page, "server CPU", &why_unknown(measured));
             page.blank();
         }
         table(&mut page, latency::columns(&line.latency_ns));
@@ -66,7 +82,13 @@ pub(crate) fn of_trial(measured: &Measured, detail: Detail, screen: Screen) -> S
             line.evidence().is_some_and(|evidence| evidence.quota_in_latencies().is_some());
         if let Some(late) = line.latency_ns.coalescing_max.filter(|_| !is_stopped) {
             let late = Nanos(late);
-            let words = format!("answers were seen up to {late} late; --wakeups each: at once");
+            let beyond = if late.0 > LONGEST_PAUSE {
+                format!(": pauses are at most {}, and then its CPU was busy", Nanos(LONGEST_PAUSE))
+            } else {
+                String::new()
+            };
+            let words =
+                format!("answers were seen up to {late} late{beyond}; --wakeups each: at once");
             row(&mut page, "coalescing", &words);
         }
     }
@@ -90,12 +112,16 @@ pub(crate) fn of_trial(measured: &Measured, detail: Detail, screen: Screen) -> S
     if let Some(error) = &line.load_error {
         warning(&mut page, "LOAD", error);
     }
+    // Where both sides have the same CPUs, nothing else that is seen of them is the cause.
+    let shared = line.warnings.iter().find(|of| of.kind == WarningKind::SharedCpus);
     if let Some(limit) = line.limit().filter(|_| !line.ended_in_warm_up()) {
-        row(&mut page, "limit", &format!("{limit}; {}", line.remedy()));
+        let words = match shared {
+            Some(Warning { seen, remedy, .. }) => format!("{limit}; {seen}: {remedy}"),
+            None => format!("{limit}; {}", line.remedy()),
+        };
+        row(&mut page, "limit", &words);
     }
-    for of in &line.warnings {
-        warning(&mut page, "warning", &of.to_string());
-    }
+    warnings(&mut page, line, detail);
     if detail == Detail::Verbose {
         page.blank();
         if let Some(law) = &line.littles_law {
@@ -115,6 +141,21 @@ fn warning(page: &mut Page, label: &str, words: &str) {
     page.paragraph(&format!("{label:<LABEL$}"), words, Look::Warning);
 }
 
+/// The first warning, and the kinds of the others; all of them where all is wanted.
+fn warnings(page: &mut Page, line: &TrialRecord, detail: Detail) {
+    let is_new = |of: &&Warning| detail == Detail::Verbose || of.kind != WarningKind::SharedCpus;
+    let mut all = line.warnings.iter().filter(is_new);
+    let shown = if detail == Detail::Verbose { usize::MAX } else { 1 };
+    for of in all.by_ref().take(shown) {
+        warning(page, "warning", &of.to_string());
+    }
+    let others: Vec<String> = all.map(|of| of.kind.to_string()).collect();
+    if !others.is_empty() {
+        let words = format!("and {} (-v has them)", others.join(", "));
+        warning(page, "", &words);
+    }
+}
+
 /// A table and a blank line after it; nothing where it has no rows.
 fn table(page: &mut Page, columns: Vec<Column>) {
     if columns.first().is_some_and(|column| !column.cells.is_empty()) {
@@ -124,14 +165,19 @@ fn table(page: &mut Page, columns: Vec<Column>) {
 }
 
 /// Why there is no CPU time of the server.
-fn why_unknown(measured: &Measured) -> &'static str {
+fn why_unknown(measured: &Measured) -> String {
     let of = |warning: &trial::Warning| match warning.kind {
         WarningKind::ProcessesChanged => Some("not known; its processes changed"),
         WarningKind::CoarseClock => Some("not known; the load is too short for its clocks"),
         _ => None,
     };
     let cause = measured.line.warnings.iter().find_map(of);
-    cause.unwrap_or("not known; use --server-pid to count it")
+    let process = measured.line.server_process.clone().map(Fact::or_why);
+    match (cause, process) {
+        (Some(cause), _) => cause.to_owned(),
+        (None, Some(Err(why))) => format!("not known: {why}"),
+        (None, _) => "not known; use --server-pid to count it".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -144,6 +190,33 @@ mod tests {
             ("toll load", shown(line(|_| {}), 80)),
             ("toll load -v", verbose(line(|_| {}))),
         ]);
+    }
+
+    #[test]
+    fn one_warning_is_shown_and_shared_cpus_are_the_one_cause() {
+        let of = |kind: &str| {
+            let part = |name: &str| format!("{name} of {kind}");
+            serde_json::json!({"kind": kind, "seen": part("sight"), "likely_cause": part("cause"),
+                               "remedy": part("remedy")})
+        };
+        let change = |v: &mut serde_json::Value| {
+            v["warnings"] = ["shared-cpus", "few-operations", "mixed", "steal"].map(of).into();
+        };
+        let usual = shown(line(change), usize::MAX);
+        let count = |text: &str, words: &str| text.matches(words).count();
+        assert!(
+            usual.contains(
+                "limit         server-cpu; sight of shared-cpus: remedy of shared-cpus\n"
+            ),
+            "{usual}"
+        );
+        assert_eq!(count(&usual, "cause of"), 1, "{usual}");
+        assert!(
+            usual.contains("cause of few-operations") && usual.contains("and mixed, steal (-v"),
+            "{usual}"
+        );
+        let all = verbose(line(change));
+        assert_eq!((count(&all, "cause of"), count(&all, "-v has")), (4, 0), "{all}");
     }
 
     #[test]
@@ -190,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_valid_is_not_a_number() {
+    fn what_is_not_valid_is_marked_and_is_no_number_where_it_ended_early() {
         let mismatched = line(|v| {
             v["valid"] = false.into();
             v["receipt"]["mismatch"] = serde_json::json!([
@@ -225,7 +298,9 @@ mod tests {
         ];
         support::assert_golden!(invalid.map(|(what, line)| {
             let text = shown(line, usize::MAX);
-            assert!(!text.contains("Gb/s") && !text.contains("latency"), "{text}");
+            let is_shown = text.contains("Gb/s") && text.contains("latency");
+            assert_eq!(is_shown, ["mismatched", "failed"].contains(&what), "{text}");
+            assert_eq!(text.contains("\nNOT VALID "), is_shown, "{text}");
             (what, text)
         }));
     }

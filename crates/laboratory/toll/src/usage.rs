@@ -91,7 +91,7 @@ mod tests {
             &["load"][..],
             &["lod"],
             &["load", "localhost"],
-            &["load", "https://localhost/", "--duration", "10"],
+            &["load", "https://localhost/", "--duration", "1m"],
             &["load", "https://localhost/", "--conections", "3"],
             &["load", "https://localhost/", "--connections"],
             &["load", "https://localhost/", "--connections", "many"],

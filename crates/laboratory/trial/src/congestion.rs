@@ -32,6 +32,9 @@ impl Connections {
 const CLIENTS_OVER_QUIC: &str = "cubic (quinn)";
 const SERVERS_OVER_QUIC: &str = "not visible";
 
+/// Half of what the kernel sends at once (`GSO_MAX_SIZE`): nothing of a shorter response waits for a timer.
+const LEAST_HELD_BACK: u64 = 32_768;
+
 impl Connections {
     /// Adds QUIC connections, whose congestion control is their programs'.
     pub(crate) fn add_quic(&mut self, connections: u64) {
@@ -80,8 +83,16 @@ impl Receipt {
 }
 
 impl Warning {
-    /// Of a server on loopback whose packets were held back; `is_started` where toll started it.
-    pub(crate) fn paced(obtained: &Obtained, is_started: bool) -> Option<Self> {
+    /// Of a server on loopback whose packets were held back, which sends so many bytes for an operation; `is_started`
+    /// where toll started it.
+    pub(crate) fn paced(
+        obtained: &Obtained,
+        bytes_per_operation: u64,
+        is_started: bool,
+    ) -> Option<Self> {
+        if bytes_per_operation < LEAST_HELD_BACK {
+            return None;
+        }
         let Pacing { connections, least_bps, queue } = obtained.pacing.as_ref()?;
         let controls: Vec<&str> = obtained.server_congestion.keys().map(String::as_str).collect();
         let controls = controls.join(", ");
@@ -156,6 +167,17 @@ mod tests {
         // Connections that were not seen prove nothing.
         let unseen = receipt(Some("cubic"), None, &Connections::default());
         assert_eq!((unseen.mismatch, unseen.obtained.pacing), (vec![], None));
+    }
+
+    #[test]
+    fn short_responses_are_not_held_back_by_a_pace() {
+        let both = Connections { server: seen("bbr", 64), ..Connections::default() };
+        let obtained = receipt(None, None, &both).obtained;
+        let is_warned = |bytes| Warning::paced(&obtained, bytes, false).is_some();
+        assert_eq!(
+            [0, 19, 32_767, 32_768, 1 << 20].map(is_warned),
+            [false, false, false, true, true]
+        );
     }
 
     #[test]

@@ -143,9 +143,11 @@ impl Trial {
     /// What was meant to start, where that does not follow from the answers.
     fn arrivals(&self, outcome: &Outcome) -> Option<Arrivals> {
         let arrival = self.job.plan.arrival;
-        let ArrivalCounts { intended, waiting, deadlines, deadline_misses, .. } = outcome.arrivals;
+        let ArrivalCounts { intended, carried, waiting, deadlines, deadline_misses, .. } =
+            outcome.arrivals;
         arrival.is_scheduled().then(|| Arrivals {
             intended,
+            carried: Some(carried),
             waiting,
             deadlines: arrival.is_paced().then_some(deadlines),
             deadline_misses: arrival.is_paced().then_some(deadline_misses),
@@ -337,7 +339,9 @@ impl Trial {
         warnings.extend(Warning::mixed(&receipt.obtained));
         warnings.extend(Warning::batches_never_pay(&receipt.obtained));
         if self.is_over_loopback() {
-            warnings.extend(Warning::paced(&receipt.obtained, self.runs_on.is_some()));
+            let per_operation = outcome.bytes.body / outcome.completed.max(1);
+            let is_started = self.runs_on.is_some();
+            warnings.extend(Warning::paced(&receipt.obtained, per_operation, is_started));
         }
         warnings.extend(Warning::client_certificate(&receipt.obtained));
         if self.job.url.is_tls() {

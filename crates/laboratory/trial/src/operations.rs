@@ -82,6 +82,8 @@ impl From<&load::Latencies> for UnderWayNs {
 pub struct Arrivals {
     /// Meant to start within the window.
     pub intended: u64,
+    /// Meant to start before the window, and not ended by its begin; absent in older journals.
+    pub carried: Option<u64>,
     /// Meant to start before the window's end, and not begun by then.
     pub waiting: u64,
     /// Their connection was to ask again within the window; only where it asks at a pace.

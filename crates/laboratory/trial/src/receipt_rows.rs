@@ -190,13 +190,20 @@ fn fields(of: &impl Serialize) -> Map<String, Value> {
 
 impl Form {
     fn text(self, value: &Value) -> String {
-        match (self, value.as_u64()) {
-            (Size, Some(bytes)) => Bytes(bytes).to_string(),
-            (Time, Some(nanos)) => Nanos(nanos).to_string(),
-            (Bps, Some(rate)) => BitsPerSecond(rate as f64).to_string(),
-            (Percent, Some(share)) => format!("{share}%"),
+        match (self, value.as_u64(), value.as_f64()) {
+            (Size, Some(bytes), _) => Bytes(bytes).to_string(),
+            (Time, Some(nanos), _) => Nanos(nanos).to_string(),
+            (Bps, _, Some(rate)) => BitsPerSecond(rate).to_string(),
+            (Percent, Some(share), _) => format!("{share}%"),
             _ => self.in_words(value),
         }
+    }
+
+    /// That of a field within a field, by the unit that its name ends with; and the name without it.
+    fn of_inner(name: &str) -> (&str, Self) {
+        let of = |(ending, form)| Some((name.strip_suffix(ending)?, form));
+        let units = [("_bps", Bps), ("_ns", Time), ("_bytes", Size)];
+        units.into_iter().find_map(of).unwrap_or((name, Plain))
     }
 
     fn in_words(self, value: &Value) -> String {
@@ -211,11 +218,15 @@ impl Form {
             },
             Value::Array(items) => joined(items.iter().map(|item| self.in_words(item))),
             Value::Object(fields) => joined(fields.iter().map(|(name, value)| {
-                let value_text = self.in_words(value);
-                match self {
-                    Counts => format!("{name} ({value_text}×)"),
-                    _ if value.is_object() => format!("{} ({value_text})", name.replace('_', " ")),
-                    _ => format!("{} {value_text}", name.replace('_', " ")),
+                if let Counts = self {
+                    return format!("{name} ({}×)", self.in_words(value));
+                }
+                let (label, form) = Self::of_inner(name);
+                let (label, text) = (label.replace('_', " "), form.text(value));
+                if value.is_object() {
+                    format!("{label} ({text})")
+                } else {
+                    format!("{label} {text}")
                 }
             })),
         }
@@ -288,7 +299,9 @@ mod tests {
         let receipt: Receipt = serde_json::from_str(
             r#"{"asked":{"tls":"1.3","connections":64,"ramp_ns":2000000,"resumption_percent":50},
                 "obtained":{"tls":{"1.2":2,"1.3":1000},"encrypt_then_mac":false,
-                            "orders":{"before":1000,"after":2000},"pace_bps":8000000},
+                            "orders":{"before":1000,"after":2000},"pace_bps":8000000,
+                            "pacing":{"connections":62,"least_bps":249722865112.4},
+                            "client_quota":{"cpus":0.5,"throttled_ns":2000000,"throttled_periods":3,"group":"/a"}},
                 "mismatch":[{"what":"tls","asked":"1.3","obtained":"1.2 in 2 handshakes"}]}"#,
         )
         .unwrap();
@@ -307,6 +320,13 @@ mod tests {
                 row("TLS", "1.3", "1.2 (2×), 1.3 (1,000×)", true),
                 row("encrypt-then-MAC", "", "no", false),
                 row("resumption", "50%", "", false),
+                row("held back", "", "connections 62, least 249.72 Gb/s", false),
+                row(
+                    "client's CPU quota",
+                    "",
+                    "cpus 0.50, group /a, throttled 2ms, throttled periods 3",
+                    false,
+                ),
                 row("orders", "", "after 2,000, before 1,000", false),
             ]
         );

@@ -72,8 +72,9 @@ pub struct Warning {
     pub remedy: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum WarningKind {
     /// Server and client may run on the same CPU.
     SharedCpus,

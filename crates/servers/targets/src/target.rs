@@ -10,7 +10,6 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Args as _, Command, FromArgMatches as _};
 use congestion::CongestionControl;
 use cpus::CpuList;
@@ -132,18 +131,18 @@ pub struct Target {
     pub names: Option<NonZeroU32>,
 
     /// Give session tickets; off also means no resumption in TLS 1.3
-    #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true, help_heading = TLS)]
+    #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = keys::on_or_off(), hide_possible_values = true, help_heading = TLS)]
     pub tickets: bool,
 
     /// Keep sessions of TLS 1.2 for resumption by identifier
-    #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true, help_heading = TLS)]
+    #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = keys::on_or_off(), hide_possible_values = true, help_heading = TLS)]
     pub session_cache: bool,
 
     /// Agree to encrypt-then-MAC (RFC 7366) in CBC suites
     ///
     /// As OpenSSL does by itself.
     // Off in studies: published measurements of CBC are without it.
-    #[arg(long, value_name = "on|off", default_value = "on", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true, help_heading = TLS)]
+    #[arg(long, value_name = "on|off", default_value = "on", action = ArgAction::Set, value_parser = keys::on_or_off(), hide_possible_values = true, help_heading = TLS)]
     pub encrypt_then_mac: bool,
 
     /// Where private keys are used: none (on the CPU by OpenSSL), multi-buffer (on the CPU by Intel's
@@ -228,7 +227,7 @@ pub struct Target {
 
     /// With QUIC: give the kernel many datagrams at once, which it cuts (UDP_SEGMENT)
     // In studies: With `server = "embedded"` and `quic`.
-    #[arg(long, value_name = "on|off", default_value = "on", requires = "quic", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true, hide_short_help = true, help_heading = LOAD)]
+    #[arg(long, value_name = "on|off", default_value = "on", requires = "quic", action = ArgAction::Set, value_parser = keys::on_or_off(), hide_possible_values = true, hide_short_help = true, help_heading = LOAD)]
     pub gso: bool,
 
     /// Congestion control of the server's TCP sockets, by the kernel's name
@@ -300,7 +299,8 @@ pub struct Target {
     /// certificate. [default: the URL's]
     #[arg(skip)]
     pub connect_to: Option<HostPort>,
-    /// With `server = "address"`: its process, if it is one of this machine. [default: open]
+    /// With `server = "address"`: its process, if it is one of this machine: the number, the path of its PID
+    /// file, or the name of its program. [default: the one that listens at the address]
     #[arg(skip)]
     pub pid: Option<ServerPid>,
     /// With `server = "address"`: `true` confirms that you may load it, although one of its name's addresses

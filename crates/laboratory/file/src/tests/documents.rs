@@ -213,7 +213,7 @@ fn shipped_studies_have_one_to_three_headlines_in_their_authors_words() {
 
 #[test]
 fn the_guides_example_is_a_study() {
-    let (_, rest) = GUIDE.split_once("```toml\n").unwrap();
+    let (_, rest) = GUIDE.split_once("## An example\n\n```toml\n").unwrap();
     let (example, _) = rest.split_once("```").unwrap();
     let study = parse(example);
     assert_eq!(study.cells.len(), 2 * 2 + 3);
@@ -290,4 +290,28 @@ fn shipped_studies_have_rounds_enough_for_the_comparisons_of_their_answers() {
         }
     }
     assert!(short.is_empty(), "{short:#?}");
+}
+
+#[test]
+fn the_study_that_is_written_to_be_changed_is_one_and_the_guide_begins_with_one() {
+    let (_, shortest) = GUIDE.split_once("```toml\n").unwrap();
+    let (shortest, _) = shortest.split_once("```").unwrap();
+    assert!(shortest.lines().count() < 16, "{shortest}");
+    for text in [crate::NEW, shortest] {
+        let study = crate::parse("new.toml", text, &allowed(), None).unwrap();
+        assert_eq!((study.cells.len(), study.trials), (2, 7));
+    }
+}
+
+#[test]
+fn a_study_is_found_with_and_without_its_ending() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let text = |name: &str| crate::StudyFile::find(&path(name)).map(|file| file.text);
+    std::fs::write(path("mine.toml"), "a").unwrap();
+    std::fs::write(path("other"), "b").unwrap();
+    assert_eq!(text("mine").unwrap(), "a");
+    assert_eq!(text("mine.toml").unwrap(), "a");
+    assert_eq!(text("other").unwrap(), "b");
+    assert!(text("none").is_err() && text("none.toml").is_err());
 }

@@ -28,6 +28,14 @@ pub(super) struct PlannedTraffic {
     pub(super) log: Option<LogUse>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) log_overridden: Option<LogOverridden>,
+    pub(super) assumed: Assumed,
+}
+
+/// What neither a flag nor the log says, so that one request on each connection is taken, or no resumption.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(super) struct Assumed {
+    pub(super) requests_per_connection: bool,
+    pub(super) resumed: bool,
 }
 
 /// What an access log says of connections where a flag says something else, which is used.
@@ -42,7 +50,8 @@ pub(super) struct LogOverridden {
 impl PlannedTraffic {
     pub(super) fn of(arguments: &Arguments, log: Option<AccessLog>) -> Result<Self, Failure> {
         let object = log.as_ref().map_or(&arguments.object, |log| &log.object).clone();
-        let (requests, resumed, log_overridden) = of_connections(arguments, log.as_ref());
+        let OfConnections { requests, resumed, log_overridden, assumed } =
+            of_connections(arguments, log.as_ref());
         let Some(mean_bytes) = object.mean_size() else {
             return Err(Failure::request(
                 "--object takes sizes, not paths: toll makes the objects",
@@ -72,16 +81,21 @@ impl PlannedTraffic {
             minute,
             log,
             log_overridden,
+            assumed,
         })
     }
 }
 
+struct OfConnections {
+    requests: f64,
+    resumed: f64,
+    log_overridden: Option<LogOverridden>,
+    assumed: Assumed,
+}
+
 /// Requests per connection and the share that is resumed: by the flags, by the log where they are not given, and
 /// where neither says it, one request and none. They are not finite by a log in which no connection is opened.
-fn of_connections(
-    arguments: &Arguments,
-    log: Option<&AccessLog>,
-) -> (f64, f64, Option<LogOverridden>) {
+fn of_connections(arguments: &Arguments, log: Option<&AccessLog>) -> OfConnections {
     let by_flag = (
         arguments.requests_per_connection.map(|number| f64::from(number.get())),
         arguments.resumed.map(|share| f64::from(share.get()) / 100.0),
@@ -98,11 +112,16 @@ fn of_connections(
         requests_per_connection: unused(by_flag.0, requests),
         resumed: unused(by_flag.1, resumed),
     };
-    (
-        by_flag.0.or(requests).unwrap_or(1.0),
-        by_flag.1.or(resumed).unwrap_or(0.0),
-        (log_overridden != LogOverridden::default()).then_some(log_overridden),
-    )
+    let (requests, resumed) = (by_flag.0.or(requests), by_flag.1.or(resumed));
+    OfConnections {
+        requests: requests.unwrap_or(1.0),
+        resumed: resumed.unwrap_or(0.0),
+        log_overridden: (log_overridden != LogOverridden::default()).then_some(log_overridden),
+        assumed: Assumed {
+            requests_per_connection: requests.is_none(),
+            resumed: resumed.is_none(),
+        },
+    }
 }
 
 #[cfg(test)]
@@ -170,6 +189,9 @@ mod tests {
             let Traffic { requests_per_connection, resumed, connections_per_s, .. } = found.traffic;
             assert_eq!((requests_per_connection, resumed), expected, "{fields:?}, {flags:?}");
             assert_eq!(found.log_overridden, log_overridden, "{fields:?}, {flags:?}");
+            let is_open = fields[0].is_empty() && flags.is_empty();
+            let assumed = Assumed { requests_per_connection: is_open, resumed: is_open };
+            assert_eq!(found.assumed, assumed, "{fields:?}, {flags:?}");
             assert!((connections_per_s * expected.0 - 0.1).abs() < 1e-9, "{connections_per_s}");
         }
     }

@@ -10,7 +10,7 @@ use super::log;
 use super::memory::Memory;
 use super::outcome::{Check, OtherBusy, PlanOutcome};
 use super::percent::percent;
-use super::traffic::LogOverridden;
+use super::traffic::{Assumed, LogOverridden};
 use crate::screen;
 
 pub(super) fn of(outcome: &PlanOutcome) -> String {
@@ -33,9 +33,13 @@ pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
         ));
     }
     let share = |part: f64| percent(part / plan.parts.all());
+    let handshakes = plan.parts.handshakes / plan.parts.all();
+    if let Some(words) = assumed(wanted.assumed, handshakes) {
+        paragraph(words);
+    }
     paragraph(format!(
         "{} at {} busy ({}, {}, HTTP/{}): handshakes {}, bytes {}, requests {}.",
-        cores(&plan.cores),
+        whole(&plan.cores),
         percent(plan.busy),
         outcome.server,
         outcome.certificate_key,
@@ -198,6 +202,33 @@ fn size(bytes: f64) -> String {
     let of = units.into_iter().find(|(_, power)| bytes >= f64::from(1_u32 << power));
     let (unit, power) = of.unwrap_or(("B", 0));
     format!("{} {unit}", number(bytes / f64::from(1_u32 << power)))
+}
+
+/// How many requests a connection is compared with that is assumed to have one.
+const MORE_REQUESTS: f64 = 10.0;
+
+/// What nobody said, with what it does to the plan, where handshakes have this share of it.
+fn assumed(of: Assumed, handshakes: f64) -> Option<String> {
+    let requests = of.requests_per_connection.then(|| {
+        let others = 1.0 - handshakes * (1.0 - 1.0 / MORE_REQUESTS);
+        format!(
+            "1 request on each connection (with {MORE_REQUESTS}: {} of these cores; --requests-per-connection)",
+            percent(others)
+        )
+    });
+    let resumed = of.resumed.then(|| "no handshake resumed (--resumed)".to_owned());
+    let all: Vec<String> = requests.into_iter().chain(resumed).collect();
+    (!all.is_empty())
+        .then(|| format!("Assumed, since neither options nor a log say it: {}.", all.join("; ")))
+}
+
+/// Those of a plan: nobody buys a part of one.
+fn whole(of: &Estimate) -> String {
+    let cores = cores(of);
+    match of.interval.high < 1.0 {
+        true => format!("Less than one core ({})", cores.trim_end_matches(" cores")),
+        false => cores,
+    }
 }
 
 /// `4.6 [4.3, 5.0] cores`.

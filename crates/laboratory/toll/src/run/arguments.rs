@@ -28,7 +28,7 @@ use crate::{Failure, LOAD, OUTPUT, TARGET, gates, json, machine, outputs, screen
 pub(crate) struct Arguments {
     /// The study: the name of a built-in one (quick), or a study file
     #[arg(
-        required_unless_present_any = ["continue_", "list"],
+        required_unless_present_any = ["continue_", "list", "new"],
         value_parser = Suggested::<String>::new(study_names),
         hide_possible_values = true,
         help_heading = TARGET,
@@ -38,6 +38,10 @@ pub(crate) struct Arguments {
     /// List the built-in studies: the question of each, and how long it takes here
     #[arg(long, conflicts_with_all = ["study", "continue_"], help_heading = TARGET)]
     pub(crate) list: bool,
+
+    /// Write a study to change into this file, with comments, and do nothing else
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["study", "continue_", "list"], help_heading = TARGET)]
+    pub(crate) new: Option<PathBuf>,
 
     /// The folder of this run's results
     ///
@@ -166,6 +170,8 @@ Examples:
       what that would start, and how long it would take
   toll run quick --cross-check wrk
       the same, and whether wrk measures the same
+  toll run --new my-study.toml
+      writes a study of two cells, to change
   toll run my-study.toml --out /tmp/results --json | jq .rate_per_s
       a study of your own, for a program
   toll run my-study.toml --vary target.library=openssl,rustls-ring --gate 'target.library:regression<=5%'
@@ -288,9 +294,10 @@ impl Arguments {
         self.json || self.exports.take_stdout()
     }
 
+    /// Beside the answers: a forecast, a note.
     pub(super) fn say(&self, text: &str) {
         if !self.is_silent() {
-            crate::print(&screen::wrapped(&format!("{text}\n")));
+            crate::print_beside(screen::wrapped(&format!("{text}\n")));
         }
     }
 }

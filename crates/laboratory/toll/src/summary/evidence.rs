@@ -8,7 +8,7 @@ use units::{BitsPerSecond, Nanos, PerSecond, Quantity, thousands};
 
 /// What is there of some loads only: arrivals and pace, each with its label.
 pub(super) fn rows(line: &TrialRecord) -> Vec<(&'static str, String)> {
-    let arrivals = line.operations.arrivals.map(arrivals_in_words);
+    let arrivals = line.operations.arrivals.map(|arrivals| arrivals_in_words(line, arrivals));
     let rows = [("arrivals", arrivals), ("pace", pace(line)), ("memory", memory(line))];
     rows.into_iter().filter_map(|(label, words)| Some((label, words?))).collect()
 }
@@ -23,8 +23,11 @@ pub(super) fn window(line: &TrialRecord) -> String {
     };
     let lacking = lacking.filter(|count| ended < *count && !line.interrupted);
     format!(
-        "{}{}: {} {}s completed{}{}",
+        "{}{}{}: {} {}s completed{}{}",
         Nanos(line.window_ns),
+        line.window_awaited_ns.map_or_else(String::new, |awaited| {
+            format!(", begun {} late since connections were not up", Nanos(awaited))
+        }),
         if line.interrupted { " until interrupted" } else { "" },
         thousands(operations.completed),
         line.nouns().operation,
@@ -78,12 +81,22 @@ pub(super) fn errors(line: &TrialRecord) -> Vec<String> {
     operations.errors.iter().map(in_words).collect()
 }
 
-/// What should have started, whatever the answers were.
-fn arrivals_in_words(arrivals: Arrivals) -> String {
-    let Arrivals { intended, waiting, deadlines, deadline_misses } = arrivals;
+/// What should have started, whatever the answers were, and what became of it (see `load::Outcome::balance`).
+fn arrivals_in_words(line: &TrialRecord, arrivals: Arrivals) -> String {
+    let Arrivals { intended, carried, waiting, deadlines, deadline_misses } = arrivals;
+    let carried = carried.filter(|carried| *carried > 0);
+    let carried =
+        carried.map(|carried| format!(" and {} were left from before", thousands(carried)));
+    let failed = Some(line.failed()).filter(|failed| *failed > 0);
+    let failed = failed.map(|failed| format!("{} failed, ", thousands(failed)));
     let mut text = format!(
-        "{} operations should start, {} had not started when the window ended",
+        "{} {}s were due in the window{}: {} completed, {}{} in progress and {} not begun at its end",
         thousands(intended),
+        line.nouns().operation,
+        carried.unwrap_or_default(),
+        thousands(line.operations.completed),
+        failed.unwrap_or_default(),
+        thousands(line.operations.in_flight),
         thousands(waiting)
     );
     match deadlines.zip(deadline_misses) {

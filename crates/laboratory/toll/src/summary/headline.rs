@@ -42,6 +42,7 @@ fn figure(line: &TrialRecord) -> String {
             None => format!("{rate} requests per second"),
         },
     };
+    let rate = rate + &kept(line).unwrap_or_default();
     match line.bytes.body {
         0 => rate,
         _ => format!(
@@ -49,6 +50,20 @@ fn figure(line: &TrialRecord) -> String {
             BitsPerSecond(line.goodput_bps.unwrap_or_default() as f64)
         ),
     }
+}
+
+/// A load with a rate of its own is served where it keeps at least this share of it.
+const SERVED: f64 = 0.99;
+
+/// How much came of the rate that was asked for, where that is less.
+fn kept(line: &TrialRecord) -> Option<String> {
+    let intended = line.operations.arrivals?.intended;
+    let share = line.operations.completed as f64 / intended as f64;
+    let seconds = line.window_ns as f64 / 1e9;
+    (intended > 0 && share < SERVED).then(|| {
+        let asked = PerSecond(intended as f64 / seconds).number();
+        format!(" of {asked} that were asked for ({:.0}%)", share * 100.0)
+    })
 }
 
 /// What is counted where connections are opened.
@@ -67,6 +82,10 @@ mod tests {
     fn ends_connections(v: &mut serde_json::Value) {
         v["receipt"]["asked"]["requests_per_connection"] = "8".into();
         v["connections_per_s"] = 125.0.into();
+    }
+
+    fn arrivals(intended: u64) -> serde_json::Value {
+        serde_json::json!({"intended": intended, "carried": 40, "waiting": 1176})
     }
 
     #[test]
@@ -90,6 +109,8 @@ mod tests {
                 }),
             ),
             ("session", of(|v| v["receipt"]["asked"]["operation"] = "session".into())),
+            ("a rate that is not kept", of(|v| v["operations"]["arrivals"] = arrivals(1800)),),
+            ("a rate that is kept", of(|v| v["operations"]["arrivals"] = arrivals(601))),
             ("interrupted", of(|v| v["interrupted"] = true.into())),
         ]);
     }
