@@ -222,7 +222,9 @@ fn a_load_of_which_most_connections_are_not_up_yet_is_not_valid() {
     // On a busy machine nothing may have completed yet, which is reason enough.
     let is_named = line.receipt.mismatch.iter().any(|mismatch| mismatch.what == "connections");
     assert!(!line.valid && (is_named || line.operations.completed == 0), "{line:?}");
-    // For fewer it waits long enough.
+    // For fewer it waits long enough. Another server: this one still has the first handshakes to do.
+    drop(server);
+    let server = Serve::pinned(&["--certificate-key", "rsa:4096"]);
     let mut command = load(&server, "bytes/1KiB");
     let line = self::line(command.args(["-c", "150", "-d", "500ms", "--warmup", "100ms"]));
     let obtained = &line.receipt.obtained;
