@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::process::ExitCode;
 
 use answer::Shortfall;
-use answer::gate::Reached;
+use answer::gate::{GateOutcome, Reached};
 use experiment::{ErrorClass, RunError};
 use primitives::bench::BenchError;
 
@@ -30,6 +30,25 @@ pub(crate) struct Lacking {
     pub(crate) words: String,
 }
 
+/// Why a gate is not met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Missed {
+    /// Something that it judges was not measured.
+    Unmeasured,
+    /// A figure misses it.
+    Measured,
+}
+
+impl Missed {
+    /// `None` where it is met, or inconclusive.
+    pub(crate) fn of(outcome: &GateOutcome) -> Option<Self> {
+        let mut missed = outcome.cells.iter().filter(|cell| cell.result == Reached::NotMet);
+        let by_figure = missed.any(|cell| cell.figure.is_some());
+        let why = if by_figure { Self::Measured } else { Self::Unmeasured };
+        (outcome.result == Reached::NotMet).then_some(why)
+    }
+}
+
 /// What a measurement came to, or two that were compared, as far as the exit code goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ending {
@@ -38,29 +57,29 @@ pub(crate) struct Ending {
     pub(crate) is_whole: bool,
     /// Whether all of that is valid.
     pub(crate) is_valid: bool,
-    /// The worst of the gates; `None` without gates.
-    pub(crate) gates: Option<Reached>,
+    /// The worst of its gates that are not met.
+    pub(crate) missed: Option<Missed>,
 }
 
 impl Ending {
     /// Of runs that lack this, and of what became of their gates.
-    pub(crate) fn new(is_interrupted: bool, lacking: &[Lacking], gates: Option<Reached>) -> Self {
+    pub(crate) fn new(is_interrupted: bool, lacking: &[Lacking], missed: Option<Missed>) -> Self {
         Self {
             is_interrupted,
             is_whole: lacking.iter().all(|of| of.shortfall.is_whole()),
             is_valid: lacking.iter().all(|of| of.shortfall.is_valid()),
-            gates,
+            missed,
         }
     }
 
     pub(crate) fn exit(self) -> Exit {
         match self {
             Self { is_interrupted: true, .. } => Exit::Interrupted,
-            // Decided by the valid trials: no other trial would meet it. A gate that is met so far could still be missed
-            // by what is missing.
-            Self { gates: Some(Reached::NotMet), .. } => Exit::NotMet,
+            // Decided by valid trials. A gate that is met so far could still be missed by what is missing.
+            Self { missed: Some(Missed::Measured), .. } => Exit::NotMet,
             Self { is_whole: false, .. } | Self { is_valid: false, .. } => Exit::Failed,
-            Self { gates: None | Some(Reached::Met | Reached::Inconclusive), .. } => Exit::Done,
+            Self { missed: Some(Missed::Unmeasured), .. } => Exit::NotMet,
+            Self { missed: None, .. } => Exit::Done,
         }
     }
 }
@@ -135,19 +154,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_or_not_valid_comes_before_gates_that_are_met_and_after_one_that_is_not() {
-        let all = [None, Some(Reached::Met), Some(Reached::Inconclusive), Some(Reached::NotMet)];
+    fn what_is_missing_or_not_valid_comes_after_a_gate_that_a_figure_misses_and_before_others() {
+        let all = [None, Some(Missed::Unmeasured), Some(Missed::Measured)];
         for (is_interrupted, is_whole, is_valid, expected) in [
-            (false, true, true, [0, 0, 0, 1]),
-            (false, false, true, [3, 3, 3, 1]),
-            (false, true, false, [3, 3, 3, 1]),
-            (false, false, false, [3, 3, 3, 1]),
-            (true, true, true, [130; 4]),
-            (true, false, true, [130; 4]),
-            (true, true, false, [130; 4]),
-            (true, false, false, [130; 4]),
+            (false, true, true, [0, 1, 1]),
+            (false, false, true, [3, 3, 1]),
+            (false, true, false, [3, 3, 1]),
+            (false, false, false, [3, 3, 1]),
+            (true, true, true, [130; 3]),
+            (true, false, true, [130; 3]),
+            (true, true, false, [130; 3]),
+            (true, false, false, [130; 3]),
         ] {
-            let code = |gates| Ending { is_interrupted, is_whole, is_valid, gates }.exit().code();
+            let code = |missed| Ending { is_interrupted, is_whole, is_valid, missed }.exit().code();
             assert_eq!(all.map(code), expected, "{is_interrupted} {is_whole} {is_valid}");
         }
     }

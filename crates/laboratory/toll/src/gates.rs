@@ -1,11 +1,11 @@
 //! `--gate`: figures that must be reached, with an exit code for CI.
 
 use answer::compare::Comparison;
-use answer::gate::{Gate, GateError, GateOutcome, Reached, check_answers};
+use answer::gate::{Gate, GateError, GateOutcome, check_answers};
 use serde::Serialize;
 use study::Study;
 
-use crate::exit::{Ending, Exit, Failure, Lacking};
+use crate::exit::{Ending, Exit, Failure, Lacking, Missed};
 use crate::outputs::Found;
 
 /// The option, for each command that has it.
@@ -115,11 +115,11 @@ impl Outcomes {
         let failed: Vec<&str> = self
             .0
             .iter()
-            .filter(|outcome| outcome.result == Reached::NotMet)
+            .filter(|outcome| Missed::of(outcome).is_some())
             .map(|outcome| outcome.gate.as_str())
             .collect();
-        let gates = self.0.iter().map(|outcome| outcome.result).max();
-        match Ending::new(is_interrupted, lacking, gates).exit() {
+        let missed = self.0.iter().filter_map(Missed::of).max();
+        match Ending::new(is_interrupted, lacking, missed).exit() {
             exit @ (Exit::Done | Exit::Interrupted) => Ok(exit),
             exit => {
                 let not_met =

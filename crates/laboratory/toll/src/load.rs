@@ -139,7 +139,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         crate::print(&summary::of_trial(&measured, detail, Screen::of_stdout()));
     }
     let TrialRecord { interrupted: is_interrupted, valid: is_valid, .. } = measured.line;
-    Ok(Ending { is_interrupted, is_whole: true, is_valid, gates: None }.exit())
+    Ok(Ending { is_interrupted, is_whole: true, is_valid, missed: None }.exit())
 }
 
 /// The variable by which other clients would go through a proxy.
