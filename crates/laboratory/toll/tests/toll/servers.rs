@@ -74,7 +74,12 @@ fn an_address_is_measured_and_its_process_accounted_for() {
     assert!(ran.valid(1)[0].cpu_ns.server.unwrap() > 0);
 
     let ran = run(&target(&server), "load.insecure = true");
-    assert_eq!(ran.valid(1)[0].cpu_ns.server, None);
+    // Nobody named it.
+    let line = &ran.valid(1)[0];
+    assert!(line.cpu_ns.server.unwrap() > 0);
+    let found = line.server_process.clone().unwrap().or_why().unwrap();
+    let expected = (server.pid(), Some(server.tls.port()));
+    assert_eq!((found.pid.to_string(), found.found_at_port), expected);
 }
 
 #[test]
