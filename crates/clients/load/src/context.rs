@@ -122,6 +122,7 @@ pub(crate) struct Context<'a> {
     /// The low-water mark for bodies longer than it.
     pub(crate) mark: u32,
     pub(crate) coalescing: Coalescing,
+    wakeups: Wakeups,
     /// What new sockets are given, where that is not the system's.
     pub(crate) congestion: Option<CongestionControl>,
     /// Operations that have ended on the connection in use, until its owner counts them.
@@ -168,6 +169,7 @@ impl<'a> Context<'a> {
         let has_many_sources = ports::has_many_sources(plan, job.address.ip());
         Ok(Self {
             plan,
+            wakeups: plan.wakeups(),
             job,
             window,
             clients: clients.tcp(),
@@ -293,7 +295,7 @@ impl<'a> Context<'a> {
     /// Sleeps for what is left, since the last wake-up, of the pause that this many operations
     /// under way allow, until `until` at most; not where the plan wants each event seen at once.
     pub(crate) fn pause(&mut self, under_way: usize, until: u64) {
-        if !self.plan.wakeups().pauses() {
+        if !self.wakeups.pauses() {
             return;
         }
         let cpu = || clock::read(ClockId::ThreadCPUTime);
@@ -318,7 +320,7 @@ impl<'a> Context<'a> {
         due: Option<u64>,
         limit: u64,
     ) -> io::Result<()> {
-        let now = match self.plan.wakeups() {
+        let now = match self.wakeups {
             Wakeups::None => self.poll(due.map_or(limit, |due| due.min(limit)))?,
             _ => self.sleep(due, limit)?,
         };
