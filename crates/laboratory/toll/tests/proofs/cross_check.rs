@@ -128,7 +128,7 @@ fn a_client_that_is_not_installed_is_left_out_but_not_one_that_was_asked_for() {
         .replace("\"load.suite\"\nbaseline = \"none\"", "\"load.client\"\nbaseline = \"toll\"");
     let (code, said, complaint) = run(&[], &Desk::new(&study));
     assert_eq!(code, Some(0), "{said}{complaint}");
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = (complaint + &said).split_whitespace().collect::<Vec<_>>().join(" ");
     for part in ["Skipped: wrk is not installed", "wrk: not installed; apt-get install wrk"] {
         assert!(said.contains(part), "{part}: {said}");
     }

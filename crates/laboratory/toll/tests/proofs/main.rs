@@ -42,3 +42,10 @@ mod workflow;
 fn is_tried_here(server: &str) -> bool {
     !matches!(server, "embedded" | "nginx")
 }
+
+/// What toll's stderr says from its first error on, without what it notes before.
+fn errors(stderr: &[u8]) -> String {
+    let said = support::text(stderr);
+    let lines = said.lines().skip_while(|line| !line.starts_with("toll: "));
+    lines.map(|line| format!("{line}\n")).collect()
+}

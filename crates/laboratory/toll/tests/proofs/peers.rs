@@ -89,7 +89,7 @@ fn plain_http_is_loaded_too_and_the_summary_names_the_client() {
     for client in ["wrk", "ab", "h2load"] {
         let output = toll()
             .args(["load", &format!("http://{}/bytes/1KiB", server.plain), "--client", client])
-            .args(["-c", "2", "-d", "1s", "--cpus", &last_cpu().to_string()])
+            .args(["-v", "-c", "2", "-d", "1s", "--cpus", &last_cpu().to_string()])
             .output()
             .unwrap();
         let said = text(&output.stdout);

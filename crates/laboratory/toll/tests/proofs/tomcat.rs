@@ -142,7 +142,7 @@ fn without_java_one_line_names_its_package() {
     let folder = tempfile::tempdir().unwrap();
     let mut study = study(&folder, "target.if-missing = \"fail\"");
     let output = study.env("PATH", "/nowhere").output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
+    let said = crate::errors(&output.stderr);
     assert!(!output.status.success() && said.lines().count() == 1, "{said}");
     assert!(said.contains("apt-get install openjdk-17-jdk-headless"), "{said}");
 }

@@ -72,7 +72,7 @@ fn trials(more: &str, disk: &Path) -> Vec<TrialLine> {
 fn refused(more: &str, disk: &Path) -> String {
     let desk = Desk::new(&format!("{STUDY}{more}"));
     let output = toll().arg("run").arg(desk.study()).arg("--out").arg(disk).output().unwrap();
-    let said = text(&output.stderr);
+    let said = crate::errors(&output.stderr);
     assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{said}");
     said
 }

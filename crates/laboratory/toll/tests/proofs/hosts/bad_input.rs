@@ -1,7 +1,5 @@
 //! What cannot be measured is refused in a line, before anything is started.
 
-use support::text;
-
 use super::scene::Scene;
 
 const CASE: &str = "\n[[case]]\nname = \"bulk\"\n";
@@ -87,7 +85,7 @@ fn studies_that_contradict_a_host_name_their_line() {
         assert!(study.contains(from), "{from}");
         scene.write(&study.replace(from, to));
         let output = scene.run(&[]).output().unwrap();
-        let said = text(&output.stderr);
+        let said = crate::errors(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(expected) && said.lines().count() == 1, "{said}");
     }

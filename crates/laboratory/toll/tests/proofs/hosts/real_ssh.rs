@@ -93,7 +93,7 @@ fn a_server_behind_sshd_is_measured_once_its_key_and_ours_are_known() {
     let refusal = || {
         let output = desk.run(&[]).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
-        text(&output.stderr)
+        crate::errors(&output.stderr)
     };
     let said = refusal();
     assert!(said.contains("key of server") && said.lines().count() == 1, "{said}");

@@ -103,11 +103,9 @@ esac",
     #[track_caller]
     pub(crate) fn refusal(&self) -> String {
         let output = self.run(&[]).output().unwrap();
-        let said = text(&output.stderr);
+        let said = crate::errors(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{said}{}", text(&output.stdout));
-        let is_error = |line: &&str| line.starts_with("toll: ");
-        let errors: Vec<&str> = said.lines().filter(is_error).collect();
-        assert_eq!(errors.len(), 1, "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
         said
     }
 

@@ -147,7 +147,7 @@ fn a_server_whose_library_lacks_a_function_does_not_start() {
     CryptoMbStandIn { lacks_a_function: true, ..CryptoMbStandIn::default() }.build(folder.path());
     let desk = study("embedded", MULTI_BUFFER, RSA);
     let output = desk.run(&[]).env("CRYPTO_MB", folder.path()).output().unwrap();
-    let said = text(&output.stderr);
+    let said = crate::errors(&output.stderr);
     assert_eq!((output.status.code(), said.trim_end().lines().count()), (Some(2), 1), "{said}");
     assert!(said.contains("mbx_nistp384_ecdsa_sign_mb8"), "{said}");
 }
@@ -208,7 +208,7 @@ fn a_handshake_whose_secret_is_wrong_fails_by_name() {
     ]);
     load.args(["--duration", "10s"]);
     let output = load.output().unwrap();
-    let said = text(&output.stderr);
+    let said = crate::errors(&output.stderr);
     // The first one fails, and nothing is measured.
     assert_eq!((output.status.code(), said.trim_end().lines().count()), (Some(2), 1), "{said}");
     assert!(said.contains("bad_record_mac"), "{said}");
@@ -274,7 +274,7 @@ fn what_the_library_cannot_do_is_refused_before_a_server_starts() {
     let mut serve = toll();
     serve.args(["serve", "--accelerator", "multi-buffer", "--listen", "127.0.0.1:0"]);
     let output = serve.env("CRYPTO_MB", folder.path()).output().unwrap();
-    let said = text(&output.stderr);
+    let said = crate::errors(&output.stderr);
     assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{said}");
     assert!(said.contains("make crypto-mb"), "{said}");
 }

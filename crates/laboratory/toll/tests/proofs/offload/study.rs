@@ -50,7 +50,7 @@ pub(crate) fn line(desk: &Desk) -> TrialRecord {
 #[track_caller]
 pub(crate) fn refusal(desk: &Desk) -> String {
     let output = desk.run(&[]).output().unwrap();
-    let said = text(&output.stderr);
+    let said = crate::errors(&output.stderr);
     assert_eq!((output.status.code(), said.trim_end().lines().count()), (Some(2), 1), "{said}");
     said
 }

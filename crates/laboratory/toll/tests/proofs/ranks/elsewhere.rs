@@ -111,7 +111,7 @@ fn a_rank_that_reaches_another_machine_at_the_address_loads_nothing() {
     run(bridge.on(2, "ip").args(["address", "add", &format!("{SERVER}/32"), "dev", "lo"]));
     let desk = study(&bridge);
     let output = measure(&bridge, &desk);
-    let said = text(&output.stderr);
+    let said = crate::errors(&output.stderr);
     assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{said}");
     let why = format!("rank 2 on lg2: {SERVER}:");
     assert!(said.contains(&why) && said.contains("not proven"), "{said}");
@@ -140,7 +140,7 @@ fn a_rank_looks_from_the_source_that_it_loads_from() {
     assert_ne!(study, before);
     std::fs::write(desk.study(), study).unwrap();
     let output = measure(&bridge, &desk);
-    let said = text(&output.stderr);
+    let said = crate::errors(&output.stderr);
     assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{said}");
     let why = format!("rank 2 on lg2: {SERVER}:");
     assert!(said.contains(&why) && said.contains("not proven"), "{said}");
@@ -160,7 +160,7 @@ fn a_rank_loads_none_but_the_addresses_that_a_name_has() {
     let before = server.answered_all();
     let desk = Desk::new(&study.replacen(&format!("to = \"{HERE}\""), "to = \"10.84.0.12\"", 1));
     let output = bridge.run(&desk, &[]).output().unwrap();
-    let said = text(&output.stderr);
+    let said = crate::errors(&output.stderr);
     assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{said}");
     let why = "rank.to = 10.84.0.12 is not among the addresses at which the server \
                listens: 10.84.0.1; write one of them";

@@ -16,7 +16,7 @@ fn refused(bridge: &Bridge, server: &Loaded, change: &dyn Fn(String) -> String, 
 #[track_caller]
 fn refused_by(bridge: &Bridge, desk: &Desk, mut toll: Command, words: &str) {
     let output = toll.arg("run").arg(desk.study()).arg("--out").arg(desk.out()).output().unwrap();
-    let said = text(&output.stderr);
+    let said = crate::errors(&output.stderr);
     assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{said}");
     assert!(said.contains(words), "{said}");
     assert_eq!(desk.results_if_any(), None);

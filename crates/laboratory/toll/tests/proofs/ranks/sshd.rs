@@ -70,7 +70,7 @@ fn a_rank_loads_through_a_real_sshd_whose_key_must_be_known() {
     std::fs::write(bridge.folder.path().join("known"), "").unwrap();
     let desk = Desk::new(&server.study(&bridge, 1, "connections = 4\nduration = \"1s\""));
     let output = bridge.run(&desk, &[]).output().unwrap();
-    let said = text(&output.stderr);
+    let said = crate::errors(&output.stderr);
     assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{said}");
     let words = "rank 1 on lg1: ssh does not know the key of lg1; connect once by hand to check it";
     assert!(said.contains(words), "{said}");
