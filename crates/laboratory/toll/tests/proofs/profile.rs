@@ -109,6 +109,7 @@ fn a_perf_that_fails_is_named_and_all_else_is_measured() {
     assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
     let why = "perf record failed: Error: no such event";
     let is_refusal = !can_sample();
+    let said = text(&output.stderr) + &said;
     assert!(is_refusal || said.matches(&format!("{why}.")).count() == 1, "{said}");
 }
 

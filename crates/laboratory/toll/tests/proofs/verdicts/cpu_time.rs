@@ -37,7 +37,9 @@ fn a_servers_cpu_time_is_what_its_threads_ran_however_the_load_ends() {
     let server = Serve::pinned(&[]);
     let pid = server.pid();
     // Short enough that nothing hides in a long window; toll's probe is one more request.
-    for arguments in [&["-n", "4000"][..], &["-n", "40000"], &["-d", "1s", "--warmup", "0ms"]] {
+    // With a ramp the window does not wait for its connections.
+    let timed = ["-d", "1s", "--warmup", "0ms", "--ramp", "1ms"];
+    for arguments in [&["-n", "4000"][..], &["-n", "40000"], &timed] {
         for mut command in [load(&server, "bytes/1KiB"), load_plain(&server, "bytes/16KiB")] {
             let before = at_rest(&pid);
             let line = line(command.args(["-c", "16"]).args(arguments));

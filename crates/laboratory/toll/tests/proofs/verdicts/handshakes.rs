@@ -114,7 +114,9 @@ impl Found {
     /// Asserts that there is no figure, and that each trial says why not.
     #[track_caller]
     fn assert_no_rate(&self, why: &str) {
-        assert_eq!((self.lines.len(), self.answer["purity"].as_str()), (2, None));
+        // Each may have been made once more.
+        assert!(matches!(self.lines.len(), 2..=4), "{:?}", self.lines);
+        assert_eq!(self.answer["purity"].as_str(), None);
         for line in &self.lines {
             let said = line.why_invalid().unwrap_or_else(|| panic!("{line:?}"));
             assert!(said.contains(why), "{said}");
