@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use cpus::CpuList;
 use support::{Serve, text, toll_path};
 use trial::{Limit, TrialRecord};
 
@@ -20,6 +21,8 @@ fn load_seen(traced: &str, injected: &[&str], seen: &Path) -> TrialRecord {
     command.arg(toll_path());
     command.args(["load", &format!("https://{}/bytes/1MiB", server.tls), "--http", "3", "--json"]);
     command.args(["-c", "4", "--warmup", "300ms", "-d", "1500ms", "--insecure"]);
+    // Also those of the server, so that two threads share what strace takes.
+    command.args(["--cpus", &CpuList::allowed().unwrap().to_string()]);
     let output = command.output().unwrap();
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)))
 }
