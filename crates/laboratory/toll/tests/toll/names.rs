@@ -107,9 +107,14 @@ fn a_study_measures_what_many_certificates_cost() {
         let names =
             place.params.get("target.names").map_or(20, |names| names.count().unwrap() as usize);
         let (asked, obtained) = (&line.receipt.asked, &line.receipt.obtained);
-        let seen = (asked.names, obtained.names, obtained.certificates);
-        // Hundreds of connections ask for each of 20 names.
-        assert_eq!(seen, (Some(names), Some(names), Some(names)), "{place:?}");
+        assert_eq!(
+            (asked.names, obtained.certificates),
+            (Some(names), obtained.names),
+            "{place:?}"
+        );
+        // Connections draw their names; on a busy machine they are so few that one may be left out.
+        let seen = obtained.names.unwrap();
+        assert!((names * 3).div_ceil(4) <= seen && seen <= names, "{seen}: {place:?}");
         let resumes = place.case == "resumed";
         assert_eq!(obtained.names_certified, resumes.then_some(20), "{place:?}");
         assert_eq!(obtained.resumed.unwrap() > 0, resumes, "{place:?}");
