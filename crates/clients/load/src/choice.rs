@@ -214,7 +214,7 @@ impl PauseShare {
 }
 
 impl Choice {
-    /// For so many threads, whose warm-up ends then; without a choice where pauses are asked for.
+    /// For a number of threads, up to the end of their warm-up, in ns; with `asked` there is nothing to choose.
     pub(crate) fn new(threads: usize, until: u64, asked: Option<PauseShare>) -> Self {
         let (share, reason, state) = match asked {
             Some(share) => (share, PauseReason::Asked, State::Settled { response: 0.0 }),

@@ -18,7 +18,7 @@ pub struct Up {
     pub at_end: usize,
     /// How long within the window fewer than 95% of those that were asked for were up.
     pub short: Nanos,
-    /// How long after its warm-up the window waited until so many were up.
+    /// How long after the warm-up the window waited for its connections.
     #[serde(default)]
     pub awaited: Nanos,
 }

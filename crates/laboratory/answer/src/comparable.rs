@@ -166,22 +166,25 @@ mod tests {
     use crate::circumstance::Circumstances;
     use keys::full;
 
-    fn only(circumstance: Circumstance, value: &str) -> Circumstances {
-        [(circumstance, [value.to_owned()].into())].into()
+    /// A row with a figure in this metric, of which one parameter and one circumstance are known.
+    fn row(
+        metric: Metric,
+        (key, value): (&str, &str),
+        (circumstance, of): (Circumstance, &str),
+    ) -> MeasuredRow {
+        let circumstances = Circumstances::from([(circumstance, [of.to_owned()].into())]);
+        let mut row = MeasuredRow { circumstances, ..Default::default() };
+        row.params.set(key, value);
+        row.samples.insert(metric, vec![(0, 1.0)]);
+        row
     }
 
     #[test]
     fn datagrams_of_other_lengths_are_compared_where_they_are_what_differs() {
         let metric = Metric::ServerCpuPerOperation;
-        let row = |key, value: &str, length: &str| {
-            let circumstances = only(Circumstance::Datagrams, length);
-            let mut row = MeasuredRow { circumstances, ..Default::default() };
-            row.params.set(key, value);
-            row.samples.insert(metric, vec![(0, 1.0)]);
-            row
-        };
         let both = |key, values: [&str; 2], lengths: [&str; 2]| {
-            let [one, other] = [0, 1].map(|side| row(key, values[side], lengths[side]));
+            let of = |side: usize| (Circumstance::Datagrams, lengths[side]);
+            let [one, other] = [0, 1].map(|side| row(metric, (key, values[side]), of(side)));
             comparable(&one, &other, metric)
         };
         let lengths = ["1,452 bytes", "1,200 bytes"];
@@ -198,16 +201,10 @@ mod tests {
     #[test]
     fn what_is_swept_may_differ() {
         let metric = Metric::ServerCpuPerOperation;
-        let row = |key, value: &str, woken: &str| {
-            let circumstances = only(Circumstance::Wakeups, woken);
-            let mut row = MeasuredRow { circumstances, ..Default::default() };
-            row.params.set(key, value);
-            row.samples.insert(metric, vec![(0, 1.0)]);
-            row
-        };
         let both = |key, values: [&str; 2]| {
+            let of = |value, woken| row(metric, (key, value), (Circumstance::Wakeups, woken));
             let [one, other] = values;
-            comparable(&row(key, one, "coalesced"), &row(key, other, "each"), metric)
+            comparable(&of(one, "coalesced"), &of(other, "each"), metric)
         };
         let sets = ["coalesced", "each"].map(|woken| [woken.to_owned()].into());
         assert_eq!(
@@ -223,13 +220,8 @@ mod tests {
         let shares = ["1/4", "1/32"];
         let sets = shares.map(|share| [share.to_owned()].into());
         let both = |metric, key, values: [&str; 2]| {
-            let [one, other] = [0, 1].map(|at: usize| {
-                let circumstances = only(Circumstance::Pauses, shares[at]);
-                let mut row = MeasuredRow { circumstances, ..Default::default() };
-                row.params.set(key, values[at]);
-                row.samples.insert(metric, vec![(0, 1.0)]);
-                row
-            });
+            let of = |side: usize| (Circumstance::Pauses, shares[side]);
+            let [one, other] = [0, 1].map(|side| row(metric, (key, values[side]), of(side)));
             comparable(&one, &other, metric)
         };
         let suites = ["none", "TLS_AES_128_GCM_SHA256"];

@@ -83,8 +83,8 @@ impl Receipt {
 }
 
 impl Warning {
-    /// Of a server on loopback whose packets were held back, which sends so many bytes for an operation; `is_started`
-    /// where toll started it.
+    /// Of a server on loopback whose packets were held back, with how many bytes it sends for an operation, and whether
+    /// toll started it.
     pub(crate) fn paced(
         obtained: &Obtained,
         bytes_per_operation: u64,

@@ -281,7 +281,7 @@ mod tests {
     fn the_process_that_has_the_socket_is_found_at_its_port() {
         for transport in [TCP, UDP] {
             let (own, address) = socket(transport, "127.0.0.1:0");
-            // This process is an ancestor of nobody who measures here, but the one that does.
+            // The process that looks is no server of its own load.
             assert_eq!(pid_at(transport, address), None);
             let server = Other::with(own);
             let expected = ServerProcess {
