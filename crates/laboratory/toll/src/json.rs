@@ -17,6 +17,8 @@ pub(crate) const BENCH: u32 = 2;
 pub(crate) const INSTRUCTIONS: u32 = 1;
 /// `toll plan --json` and `plan.json`.
 pub(crate) const PLAN: u32 = 4;
+/// `toll watch --json` and `bill.json`.
+pub(crate) const WATCH: u32 = 1;
 /// `toll check --json`, with `--apply`, `--restore` and `--like` too.
 pub(crate) const CHECK: u32 = 1;
 /// `toll run --list --json`.

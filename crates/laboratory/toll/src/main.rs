@@ -26,6 +26,7 @@ mod shell;
 mod studies;
 mod summary;
 mod usage;
+mod watch;
 
 use std::fmt::Display;
 use std::io::Write;
@@ -84,6 +85,7 @@ enum Command {
     Load(Box<load::Arguments>),
     Serve(Box<serve::Arguments>),
     Plan(Box<plan::Arguments>),
+    Watch(watch::Arguments),
     Bench(bench::Arguments),
     Agent(agent::Arguments),
     Completions(shell::CompletionsArguments),
@@ -104,6 +106,7 @@ fn main() -> ExitCode {
         Command::Load(arguments) => load::main(&arguments),
         Command::Serve(arguments) => serve::main(*arguments),
         Command::Plan(arguments) => plan::main(&arguments),
+        Command::Watch(arguments) => watch::main(&arguments),
         Command::Bench(arguments) => bench::main(&arguments),
         Command::Agent(arguments) => agent::main(&arguments),
         Command::Completions(arguments) => Ok(shell::completions(&arguments)),

@@ -36,6 +36,7 @@ mod serve;
 mod tomcat;
 mod verdicts;
 mod video;
+mod watch;
 mod workflow;
 
 /// Whether [`every_server`] tries this one here.

@@ -17,6 +17,7 @@ fn man_reads_every_page_without_a_warning() {
         "toll-check",
         "toll-load",
         "toll-serve",
+        "toll-watch",
         "toll-bench",
     ] {
         let page = std::fs::read(folder.path().join(format!("{name}.1"))).unwrap();

@@ -4,8 +4,19 @@ use support::{text, toll_output};
 
 #[test]
 fn help_of_all_commands() {
-    let commands =
-        ["", "run", "report", "compare", "check", "load", "serve", "bench", "completions", "man"];
+    let commands = [
+        "",
+        "run",
+        "report",
+        "compare",
+        "check",
+        "load",
+        "serve",
+        "watch",
+        "bench",
+        "completions",
+        "man",
+    ];
     support::assert_golden!(commands.map(|command| {
         let arguments: Vec<&str> =
             [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();

@@ -1,0 +1,309 @@
+//! The bill: shares of a server's CPU with their intervals, and counts.
+//!
+//! A share is that of all samples of the window. Its interval, of 95%, is that of the jackknife over the twenty parts
+//! of the window (Efron and Tibshirani, An Introduction to the Bootstrap, chapter 11), which has what changed from one
+//! part to the next, and is at least that of independent samples (Wilson's).
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use cpus::CpuList;
+use observe::{Fact, ServerProcess};
+use profile::Class;
+use serde::Serialize;
+
+use crate::calls::{Call, Tally};
+use crate::image::Mapping;
+use crate::own_handshake::Preferred;
+use crate::sampler::Observed;
+use crate::sort::{NotSorted, Sorted, TlsPart};
+
+/// From fewer samples no share is printed: an interval would be some ten points wide.
+pub const FEWEST_SAMPLES: u64 = 400;
+/// With more than this part not sorted, or lost, there is no bill.
+const MOST_UNKNOWN: f64 = 0.1;
+/// The 97.5th percentile of Student's distribution with 19 degrees of freedom, and of the normal one.
+const STUDENT: f64 = 2.093;
+const NORMAL: f64 = 1.96;
+
+/// A part of the samples.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Share {
+    pub samples: u64,
+    /// From 0 to 1, with its interval.
+    pub share: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+/// Calls during the window.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Count {
+    pub count: u64,
+    pub per_s: f64,
+    /// Whether each call was looked at; if not, the count is an estimate.
+    pub is_exact: bool,
+}
+
+/// A library of TLS or cryptography that the server has mapped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LibraryFile {
+    pub path: PathBuf,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build_id: Option<String>,
+    /// Whether the server still runs it though the file was replaced or removed.
+    pub is_replaced: bool,
+}
+
+/// What a server took of the machine, and for what.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bill {
+    pub server: ServerProcess,
+    pub window_s: f64,
+    /// Why it was watched for less long than asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
+    /// CPU time of all its processes.
+    pub cpu_s: Fact<f64>,
+    pub samples: u64,
+    /// Samples that the kernel had no room for.
+    pub lost_samples: u64,
+    /// Why this is no bill, where it is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_bill: Option<NoBill>,
+    pub tls: Share,
+    pub parts: BTreeMap<TlsPart, Share>,
+    pub not_tls: BTreeMap<Class, Share>,
+    pub not_sorted: BTreeMap<NotSorted, Share>,
+    /// With the certificate's key.
+    pub signatures: Fact<Count>,
+    /// That were completed.
+    pub handshakes: Fact<Count>,
+    /// That ended.
+    pub connections: Fact<Count>,
+    /// By one handshake of toll's own.
+    pub prefers: Fact<Preferred>,
+    pub libraries: Vec<LibraryFile>,
+    /// Those on which it was seen, or to which it is pinned.
+    pub server_cpus: Fact<CpuList>,
+    pub levers: Vec<Lever>,
+    pub notes: Vec<String>,
+    /// What toll itself used meanwhile.
+    pub own_cpu_s: f64,
+}
+
+/// A change, and what it saves.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Lever {
+    /// After "What would change it": `an ECDSA P-256 certificate`.
+    pub change: String,
+    /// Of the server's CPU at the same traffic, from 0 to 1, with its interval.
+    pub saves: f64,
+    pub low: f64,
+    pub high: f64,
+    /// What it follows from.
+    pub rests_on: String,
+}
+
+/// Why shares say nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoBill {
+    /// The server did too little.
+    TooFewSamples,
+    /// Nothing of it is known to be TLS.
+    NoTls,
+    /// More than a tenth of the samples are in no line.
+    NotSorted,
+    /// More than a tenth of the samples are lost.
+    Lost,
+}
+
+impl Bill {
+    pub(crate) fn of(server: ServerProcess, seen: &Observed, prefers: Fact<Preferred>) -> Self {
+        let share = |is_in: &dyn Fn(Sorted) -> bool| Share::of(&seen.blocks, is_in);
+        let tls = share(&|sorted| matches!(sorted, Sorted::Tls(_)));
+        let all: u64 = seen.blocks.iter().flat_map(BTreeMap::values).sum();
+        let not_sorted = share(&|sorted| matches!(sorted, Sorted::Not(_)));
+        let has_tls = !seen.libraries.is_empty() || tls.samples > 0;
+        let no_bill = if seen.lost as f64 > MOST_UNKNOWN * (all + seen.lost) as f64 {
+            Some(NoBill::Lost)
+        } else if all < FEWEST_SAMPLES {
+            Some(NoBill::TooFewSamples)
+        } else if !has_tls {
+            Some(NoBill::NoTls)
+        } else {
+            (not_sorted.share > MOST_UNKNOWN).then_some(NoBill::NotSorted)
+        };
+        let window_s = seen.window.as_secs_f64();
+        let count = |call| count(&seen.calls, call, window_s);
+        Self {
+            server,
+            window_s,
+            ended: seen.ended.clone(),
+            cpu_s: seen.cpu_s.clone(),
+            samples: all,
+            lost_samples: seen.lost,
+            no_bill,
+            tls,
+            parts: shares(seen, |sorted| match sorted {
+                Sorted::Tls(part) => Some(part),
+                _ => None,
+            }),
+            not_tls: shares(seen, |sorted| match sorted {
+                Sorted::NotTls(class) => Some(class),
+                _ => None,
+            }),
+            not_sorted: shares(seen, |sorted| match sorted {
+                Sorted::Not(why) => Some(why),
+                _ => None,
+            }),
+            signatures: count(Call::Signature),
+            handshakes: count(Call::Handshake),
+            connections: count(Call::Connection),
+            prefers,
+            libraries: seen.libraries.iter().map(LibraryFile::of).collect(),
+            server_cpus: server_cpus(seen),
+            levers: Vec::new(),
+            notes: notes(seen),
+            own_cpu_s: seen.own_cpu_s,
+        }
+    }
+
+    /// The CPU time of a signature, in seconds; `None` where signatures are few or were not counted.
+    pub fn signature_s(&self) -> Option<f64> {
+        let count = self.signatures.known()?.count;
+        let share = self.parts.get(&TlsPart::PrivateKeys)?;
+        let is_enough = count >= 100 && share.samples >= 100;
+        is_enough.then_some(share.share * self.cpu_s.known()? / count as f64)
+    }
+
+    /// The part of the handshakes that needed no signature; `None` where too few were counted.
+    pub fn resumed(&self) -> Option<f64> {
+        let (signatures, handshakes) =
+            (self.signatures.known()?.count, self.handshakes.known()?.count);
+        (handshakes >= 100).then(|| (1.0 - signatures as f64 / handshakes as f64).max(0.0))
+    }
+}
+
+impl LibraryFile {
+    fn of(map: &Mapping) -> Self {
+        Self {
+            path: map.path.clone(),
+            build_id: map.image.build_id.clone(),
+            is_replaced: map.is_deleted,
+        }
+    }
+}
+
+fn server_cpus(seen: &Observed) -> Fact<CpuList> {
+    let list: Vec<String> = seen.cpus.iter().map(usize::to_string).collect();
+    list.join(",").parse().map_or_else(|_| Fact::unknown("no sample was taken"), Fact::Known)
+}
+
+fn count(calls: &Result<BTreeMap<Call, Tally>, String>, call: Call, window_s: f64) -> Fact<Count> {
+    match calls {
+        Err(why) => Fact::unknown(why),
+        Ok(all) => match all.get(&call) {
+            None => {
+                Fact::unknown("the server has no shared OpenSSL with the function that is counted")
+            }
+            Some(tally) => Fact::Known(Count {
+                count: tally.count(),
+                per_s: tally.count() as f64 / window_s,
+                is_exact: tally.is_exact(),
+            }),
+        },
+    }
+}
+
+fn notes(seen: &Observed) -> Vec<String> {
+    let mut notes = Vec::new();
+    if seen.hides_kernel {
+        notes.push(
+            "the kernel hides the names of its functions, so that its work is `other`: run toll as root"
+                .to_owned(),
+        );
+    }
+    if seen.threads_left_out > 0 {
+        notes.push(format!(
+            "{} threads more than toll can sample were left out",
+            seen.threads_left_out
+        ));
+    }
+    if seen.lost > 0 {
+        notes.push(format!("{} samples were lost, since toll had no CPU to read them", seen.lost));
+    }
+    for map in seen.libraries.iter().filter(|map| map.is_deleted) {
+        notes.push(format!(
+            "{} was replaced or removed; the server runs the old one until it is restarted",
+            map.path.display()
+        ));
+    }
+    notes
+}
+
+fn shares<K: Ord + Copy>(seen: &Observed, key: impl Fn(Sorted) -> Option<K>) -> BTreeMap<K, Share> {
+    let all = seen.blocks.iter().flat_map(BTreeMap::keys).filter_map(|sorted| key(*sorted));
+    let keys: std::collections::BTreeSet<K> = all.collect();
+    let share = |of: K| Share::of(&seen.blocks, &|sorted| key(sorted) == Some(of));
+    keys.into_iter().map(|of| (of, share(of))).collect()
+}
+
+impl Share {
+    fn of(blocks: &[BTreeMap<Sorted, u64>], is_in: &dyn Fn(Sorted) -> bool) -> Self {
+        let block = |block: &BTreeMap<Sorted, u64>| {
+            let part = block.iter().filter(|(sorted, _)| is_in(**sorted)).map(|(_, n)| n).sum();
+            (part, block.values().sum())
+        };
+        Self::of_blocks(&blocks.iter().map(block).collect::<Vec<(u64, u64)>>())
+    }
+
+    /// Of blocks with so many samples of all.
+    fn of_blocks(blocks: &[(u64, u64)]) -> Self {
+        let part: u64 = blocks.iter().map(|(part, _)| part).sum();
+        let all: u64 = blocks.iter().map(|(_, all)| all).sum();
+        if all == 0 {
+            return Self { samples: 0, share: 0.0, low: 0.0, high: 1.0 };
+        }
+        let share = part as f64 / all as f64;
+        let full: Vec<_> = blocks.iter().filter(|(_, of)| *of > 0 && *of < all).collect();
+        let count = full.len() as f64;
+        let without =
+            full.iter().map(|(less, of)| (part - less) as f64 / (all - of) as f64 - share);
+        let variance = without.map(|error| error * error).sum::<f64>() * (count - 1.0).max(0.0)
+            / count.max(1.0);
+        let by_blocks = STUDENT * variance.sqrt();
+        // Wilson's interval (JASA 22, 1927).
+        let (n, z) = (all as f64, NORMAL * NORMAL);
+        let middle = (share + z / (2.0 * n)) / (1.0 + z / n);
+        let half = NORMAL * (share * (1.0 - share) / n + z / (4.0 * n * n)).sqrt() / (1.0 + z / n);
+        Self {
+            samples: part,
+            share,
+            low: (share - by_blocks).min(middle - half).max(0.0),
+            high: (share + by_blocks).max(middle + half).min(1.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_that_changes_has_a_wider_interval_than_one_that_does_not() {
+        let steady = Share::of_blocks(&[(50, 100); 20]);
+        assert_eq!((steady.samples, steady.share), (1_000, 0.5));
+        assert!((0.475..0.48).contains(&steady.low) && (0.52..0.525).contains(&steady.high));
+        let mut blocks = [(20, 100); 20];
+        blocks[..10].fill((80, 100));
+        let changing = Share::of_blocks(&blocks);
+        assert!(changing.low < 0.37 && changing.high > 0.63, "{changing:?}");
+        let none = Share::of_blocks(&[(0, 0); 20]);
+        assert_eq!((none.low, none.high), (0.0, 1.0));
+        // One that was interrupted early has one part.
+        let one = Share::of_blocks(&[(0, 30), (0, 0)]);
+        assert!(one.low == 0.0 && one.high > 0.1, "{one:?}");
+    }
+}

@@ -1,0 +1,111 @@
+//! What a server prefers, by one handshake of toll's own with it, on loopback.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::time::Duration;
+
+use observe::Fact;
+use openssl::pkey::Id;
+use openssl::ssl::{SslConnector, SslMethod, SslRef, SslVerifyMode};
+use serde::Serialize;
+use tls::CertificateKey;
+
+/// How long each step of it may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What was negotiated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Preferred {
+    pub address: SocketAddr,
+    /// `TLSv1.3`.
+    pub version: String,
+    /// By its IANA name.
+    pub suite: String,
+    /// `None` where the key exchange has none, or OpenSSL does not show it.
+    pub group: Option<String>,
+    #[serde(serialize_with = "in_words")]
+    pub certificate_key: CertificateKey,
+}
+
+fn in_words<S: serde::Serializer>(key: &CertificateKey, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&key.words())
+}
+
+/// Asks the first of the addresses at which a server listens that is on loopback and speaks TLS.
+pub(crate) fn ask(listening: &[SocketAddr]) -> Fact<Preferred> {
+    let on_loopback = |address: &SocketAddr| match address.ip() {
+        ip if ip.is_loopback() => Some(*address),
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Some((Ipv4Addr::LOCALHOST, address.port()).into()),
+        // It takes IPv4 too, where the kernel has no IPv6 on loopback.
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Some((Ipv6Addr::LOCALHOST, address.port()).into()),
+        _ => None,
+    };
+    let mut all: Vec<SocketAddr> = listening.iter().filter_map(on_loopback).collect();
+    // Where servers usually have TLS, first.
+    all.sort_by_key(|address| (![443, 8443].contains(&address.port()), address.port()));
+    let mut why = "it does not listen on loopback".to_owned();
+    for address in all {
+        match handshake(address) {
+            Ok(preferred) => return Fact::Known(preferred),
+            Err(error) => why = format!("no handshake at {address}: {error}"),
+        }
+    }
+    Fact::unknown(why)
+}
+
+fn handshake(address: SocketAddr) -> Result<Preferred, String> {
+    let text = |error: &dyn std::fmt::Display| error.to_string();
+    let stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(|error| text(&error))?;
+    for set in [TcpStream::set_read_timeout, TcpStream::set_write_timeout] {
+        set(&stream, Some(PATIENCE)).map_err(|error| text(&error))?;
+    }
+    let mut builder =
+        SslConnector::builder(SslMethod::tls_client()).map_err(|error| text(&error))?;
+    // Whose certificate it is does not matter here: nothing is sent.
+    builder.set_verify(SslVerifyMode::NONE);
+    let client = builder.build().configure().map_err(|error| text(&error))?;
+    let client = client.verify_hostname(false).use_server_name_indication(false);
+    let mut stream = client.connect("localhost", stream).map_err(|error| text(&error))?;
+    let preferred = negotiated(stream.ssl(), address).ok_or("its certificate cannot be read")?;
+    // The server may be gone already.
+    let _ = stream.shutdown();
+    Ok(preferred)
+}
+
+fn negotiated(ssl: &SslRef, address: SocketAddr) -> Option<Preferred> {
+    let certificate = ssl.peer_certificate()?.to_der().ok()?;
+    let suite = ssl.current_cipher()?;
+    let group = ssl.peer_tmp_key().ok().and_then(|key| match key.id() {
+        Id::X25519 => Some("X25519".to_owned()),
+        Id::X448 => Some("X448".to_owned()),
+        Id::EC => Some(match key.bits() {
+            256 => "P-256".to_owned(),
+            384 => "P-384".to_owned(),
+            bits => format!("EC of {bits} bits"),
+        }),
+        _ => None,
+    });
+    Some(Preferred {
+        address,
+        version: ssl.version_str().to_owned(),
+        suite: suite.standard_name().unwrap_or_else(|| suite.name()).to_owned(),
+        group,
+        certificate_key: CertificateKey::of_certificate(&certificate)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn only_loopback_is_asked_and_a_server_without_tls_is_said_to_have_none() {
+        let why = |listening: &[SocketAddr]| ask(listening).or_why().unwrap_err();
+        assert!(why(&["192.0.2.1:443".parse().unwrap()]).contains("loopback"));
+        let plain = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = plain.local_addr().unwrap();
+        let answers = std::thread::spawn(move || drop(plain.accept()));
+        assert!(why(&[address]).contains(&address.to_string()));
+        answers.join().unwrap();
+    }
+}

@@ -1,0 +1,355 @@
+//! A bill as it is printed: the answer in one sentence, then lines that add up to 100%.
+
+use std::fmt::Write;
+
+use profile::Class;
+use units::thousands;
+
+use crate::bill::{Bill, Count, FEWEST_SAMPLES, Lever, NoBill, Share};
+use crate::sampler::FREQUENCY;
+use crate::sort::TlsPart;
+
+/// How many classes of what is not TLS are named.
+const NAMED: usize = 4;
+/// Where the details of a line begin.
+const LABEL: usize = 18;
+
+/// All of it.
+pub fn in_words(bill: &Bill) -> String {
+    let mut text = format!("{}\n", headline(bill));
+    if bill.no_bill.is_none_or(|reason| reason == NoBill::NotSorted) {
+        text += "\n";
+        text += &lines(bill);
+    }
+    for line in counted(bill) {
+        text += &format!("\n{line}");
+    }
+    text += "\n";
+    if !bill.levers.is_empty() {
+        text += &changes(&bill.levers);
+    }
+    for note in &bill.notes {
+        text += &format!("\nNote: {note}.");
+    }
+    if !bill.notes.is_empty() {
+        text += "\n";
+    }
+    text
+}
+
+/// Why there is no bill, as a sentence.
+pub fn no_bill(bill: &Bill, reason: NoBill) -> String {
+    let name = &bill.server.name;
+    match reason {
+        NoBill::TooFewSamples => {
+            let handshakes = bill.handshakes.known().map(|of| of.count);
+            let handshakes = handshakes.map_or_else(String::new, |count| {
+                format!("{} and ", units::counted(count, "handshake"))
+            });
+            format!(
+                "{handshakes}{} in {}: too few for a bill of {name} (at least {FEWEST_SAMPLES} samples, which are {:.1} s \
+                 of CPU)",
+                units::counted(bill.samples, "sample"),
+                seconds(bill.window_s),
+                FEWEST_SAMPLES as f64 / FREQUENCY as f64
+            )
+        }
+        NoBill::NoTls => format!(
+            "no TLS is seen in {name}: it has mapped no TLS library, and no function of its own is known as one of TLS"
+        ),
+        NoBill::NotSorted => {
+            let share: f64 = bill.not_sorted.values().map(|of| of.share).sum();
+            let why = bill.not_sorted.iter().max_by_key(|(_, of)| of.samples);
+            let why = why.map_or("", |(why, _)| why.words());
+            format!("this is no bill: {:.0}% of the samples are not sorted ({why})", share * 100.0)
+        }
+        NoBill::Lost => format!(
+            "this is no bill: {} of {} samples were lost; give toll a CPU beside the server's",
+            thousands(bill.lost_samples),
+            thousands(bill.lost_samples + bill.samples)
+        ),
+    }
+}
+
+fn seconds(seconds: f64) -> String {
+    if seconds < 9.95 { format!("{seconds:.1} s") } else { format!("{seconds:.0} s") }
+}
+
+/// `63% [61, 65]`
+fn with_interval(share: f64, low: f64, high: f64) -> String {
+    format!("{:.0}% [{:.0}, {:.0}]", share * 100.0, low * 100.0, high * 100.0)
+}
+
+fn headline(bill: &Bill) -> String {
+    let name = &bill.server.name;
+    let sentence = match bill.no_bill {
+        Some(reason) => {
+            let why = no_bill(bill, reason);
+            let cores = bill.cpu_s.known().map_or_else(String::new, |cpu| {
+                format!(". It used {:.2} cores", cpu / bill.window_s)
+            });
+            format!("{}{}{cores}.", why[..1].to_uppercase(), &why[1..])
+        }
+        None => {
+            let Share { share, low, high, .. } = bill.tls;
+            let cores = bill.cpu_s.known().map_or_else(String::new, |cpu| {
+                let cores = cpu / bill.window_s;
+                format!(", {:.2} of {cores:.2} cores", share * cores)
+            });
+            format!(
+                "TLS takes {} of {name}'s CPU{cores} ({}, {}).",
+                with_interval(share, low, high),
+                seconds(bill.window_s),
+                units::counted(bill.samples, "sample")
+            )
+        }
+    };
+    match &bill.ended {
+        Some(why) => {
+            format!("{sentence} It was watched for {} only: {why}.", seconds(bill.window_s))
+        }
+        None => sentence,
+    }
+}
+
+fn lines(bill: &Bill) -> String {
+    let (none, zero) = (Share { samples: 0, share: 0.0, low: 0.0, high: 0.0 }, 0.0);
+    let part = |part: TlsPart| bill.parts.get(&part).unwrap_or(&none);
+    let mut rows: Vec<(f64, &str, String)> = TlsPart::ALL
+        .into_iter()
+        .map(|of| (part(of).share, of.words(), details(bill, of)))
+        .collect();
+    let not_tls = bill.not_tls.values().map(|of| of.share).sum();
+    rows.push((not_tls, "not TLS", not_tls_in_words(bill)));
+    let not_sorted: f64 = bill.not_sorted.values().map(|of| of.share).sum();
+    if not_sorted > zero {
+        let whys = bill.not_sorted.iter();
+        let whys: Vec<&str> = whys.map(|(why, _)| why.words()).collect();
+        rows.push((not_sorted, "not sorted", whys.join("; ")));
+    }
+    let shares: Vec<f64> = rows.iter().map(|(share, _, _)| *share).collect();
+    let mut text = String::new();
+    for ((share, label, details), percent) in rows.iter().zip(whole_percents(&shares)) {
+        let percent = match percent {
+            0 if *share > 0.0 => "<1".to_owned(),
+            percent => percent.to_string(),
+        };
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{:>4}%  {label:<LABEL$}{details}", percent);
+    }
+    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// Whole numbers of percent that add up to 100, by the largest remainders.
+fn whole_percents(shares: &[f64]) -> Vec<u32> {
+    let mut whole: Vec<u32> = shares.iter().map(|share| (share * 100.0) as u32).collect();
+    let mut order: Vec<usize> = (0..shares.len()).collect();
+    let remainder = |place: usize| (shares[place] * 100.0).fract();
+    order.sort_by(|a, b| remainder(*b).total_cmp(&remainder(*a)));
+    let missing = 100_u32.saturating_sub(whole.iter().sum());
+    for place in order.into_iter().take(missing as usize) {
+        whole[place] += 1;
+    }
+    whole
+}
+
+fn details(bill: &Bill, part: TlsPart) -> String {
+    let prefers = bill.prefers.known();
+    match part {
+        TlsPart::PrivateKeys => {
+            let key = prefers.map(|of| of.certificate_key.words());
+            let rate = bill.signatures.known().map(|of| per_second(" signatures", of));
+            let each = bill.signature_s().map(|cost| format!("{:.0} µs each", cost * 1e6));
+            joined([key, rate, each])
+        }
+        TlsPart::KeyExchange => joined([prefers.and_then(|of| of.group.clone())]),
+        TlsPart::Records => joined([prefers.map(|of| of.suite.clone())]),
+        TlsPart::Library => "the rest of handshakes and records".to_owned(),
+    }
+}
+
+fn joined<const N: usize>(parts: [Option<String>; N]) -> String {
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// `1,090 signatures/s`, of ` signatures`.
+fn per_second(what: &str, of: &Count) -> String {
+    let about = if of.is_exact { "" } else { "about " };
+    match of.per_s {
+        few if few < 10.0 => format!("{about}{few:.1}{what}/s"),
+        many => format!("{about}{}{what}/s", thousands(many.round() as u64)),
+    }
+}
+
+/// The largest classes, and the rest.
+fn not_tls_in_words(bill: &Bill) -> String {
+    let name = |class: Class| match class {
+        Class::HttpServer => bill.server.name.clone(),
+        class => class.words().to_owned(),
+    };
+    let mut all: Vec<(Class, f64)> =
+        bill.not_tls.iter().map(|(class, of)| (*class, of.share)).collect();
+    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let (named, rest) = all.split_at(all.len().min(NAMED));
+    let percent = |share: f64| format!("{:.0}%", share * 100.0);
+    let mut words: Vec<String> = named
+        .iter()
+        .map(|(class, share)| format!("{} {}", name(*class), percent(*share)))
+        .collect();
+    let rest: f64 = rest.iter().map(|(_, share)| share).sum();
+    if rest >= 0.005 {
+        words.push(format!("other {}", percent(rest)));
+    }
+    words.join(", ")
+}
+
+/// What was counted, or why not, and what the server prefers.
+fn counted(bill: &Bill) -> Vec<String> {
+    let mut lines = Vec::new();
+    match (bill.handshakes.clone().or_why(), bill.connections.clone().or_why()) {
+        (Ok(handshakes), Ok(connections)) => {
+            let resumed = bill.resumed().map_or_else(String::new, |part| {
+                format!(", {:.0}% resumed (without a signature)", part * 100.0)
+            });
+            lines.push(format!(
+                "Counted: {} ({}){resumed}; {} ended.",
+                units::counted(handshakes.count, "handshake"),
+                per_second("", &handshakes),
+                units::counted(connections.count, "connection")
+            ));
+        }
+        (Err(why), _) | (_, Err(why)) => {
+            lines.push(format!("Signatures, handshakes and connections are not counted: {why}."));
+        }
+    }
+    lines.push(match bill.prefers.clone().or_why() {
+        Ok(prefers) => format!(
+            "It prefers {}{}, {} and {} (one handshake of toll's own; clients may get others).",
+            prefers.version,
+            prefers.group.map_or_else(String::new, |group| format!(", {group}")),
+            prefers.suite,
+            prefers.certificate_key.words()
+        ),
+        Err(why) => format!("What it negotiates is not known: {why}."),
+    });
+    lines
+}
+
+fn changes(levers: &[Lever]) -> String {
+    let mut text = String::from("\nWhat would change it                    saves, of its CPU\n");
+    for lever in levers {
+        let saves = with_interval(lever.saves, lever.low, lever.high);
+        let _ = writeln!(text, "  {:<38}{saves}\n    {}", lever.change, lever.rests_on);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    use observe::{Fact, ServerProcess};
+    use tls::CertificateKey;
+
+    use crate::own_handshake::Preferred;
+    use crate::sort::NotSorted;
+
+    fn share(share: f64) -> Share {
+        let samples = (share * 14_900.0) as u64;
+        Share { samples, share, low: share - 0.02, high: share + 0.02 }
+    }
+
+    fn bill() -> Bill {
+        let count =
+            |count| Fact::Known(Count { count, per_s: count as f64 / 30.0, is_exact: true });
+        Bill {
+            server: ServerProcess { name: "nginx".to_owned(), pid: 812, found_at_port: None },
+            window_s: 30.0,
+            ended: None,
+            cpu_s: Fact::Known(24.9),
+            samples: 14_900,
+            lost_samples: 0,
+            no_bill: None,
+            tls: share(0.626),
+            parts: BTreeMap::from([
+                (TlsPart::PrivateKeys, share(0.441)),
+                (TlsPart::KeyExchange, share(0.086)),
+                (TlsPart::Records, share(0.037)),
+                (TlsPart::Library, share(0.062)),
+            ]),
+            not_tls: BTreeMap::from([
+                (Class::TcpIp, share(0.236)),
+                (Class::HttpServer, share(0.084)),
+                (Class::PageCache, share(0.03)),
+                (Class::Copies, share(0.01)),
+                (Class::Scheduler, share(0.01)),
+            ]),
+            not_sorted: BTreeMap::from([(NotSorted::CallersNotFound, share(0.004))]),
+            signatures: count(32_702),
+            handshakes: count(32_705),
+            connections: count(32_700),
+            prefers: Fact::Known(Preferred {
+                address: "127.0.0.1:443".parse().unwrap(),
+                version: "TLSv1.3".to_owned(),
+                suite: "TLS_AES_256_GCM_SHA384".to_owned(),
+                group: Some("X25519".to_owned()),
+                certificate_key: CertificateKey::Rsa(2048),
+            }),
+            libraries: Vec::new(),
+            server_cpus: Fact::unknown(""),
+            levers: vec![Lever {
+                change: "an ECDSA P-256 certificate".to_owned(),
+                saves: 0.396,
+                low: 0.38,
+                high: 0.41,
+                rests_on: "a signature takes 31 µs instead of 328 µs".to_owned(),
+            }],
+            notes: vec!["3 samples were lost".to_owned()],
+            own_cpu_s: 0.4,
+        }
+    }
+
+    #[test]
+    fn a_bill_and_what_is_none() {
+        let whole = bill();
+        let few = Bill {
+            no_bill: Some(NoBill::TooFewSamples),
+            samples: 12,
+            levers: Vec::new(),
+            handshakes: Fact::Known(Count { count: 3, per_s: 0.1, is_exact: true }),
+            ..bill()
+        };
+        let unsorted = Bill {
+            no_bill: Some(NoBill::NotSorted),
+            not_sorted: BTreeMap::from([(NotSorted::NoNames, share(0.2))]),
+            parts: BTreeMap::new(),
+            levers: Vec::new(),
+            signatures: Fact::unknown("the kernel has no uprobes"),
+            handshakes: Fact::unknown("the kernel has no uprobes"),
+            prefers: Fact::unknown("it does not listen on loopback"),
+            ..bill()
+        };
+        let none = Bill { no_bill: Some(NoBill::NoTls), ..few.clone() };
+        let lost = Bill { no_bill: Some(NoBill::Lost), lost_samples: 9_000, ..few.clone() };
+        let ended = Bill { ended: Some("interrupted".to_owned()), ..bill() };
+        support::assert_golden!(
+            [
+                ("whole", whole),
+                ("few", few),
+                ("not sorted", unsorted),
+                ("no TLS", none),
+                ("lost", lost),
+                ("ended", ended),
+            ]
+            .map(|(name, bill)| (name, in_words(&bill)))
+        );
+    }
+
+    #[test]
+    fn lines_add_up_to_a_hundred() {
+        assert_eq!(whole_percents(&[0.444, 0.333, 0.223]).iter().sum::<u32>(), 100);
+        assert_eq!(whole_percents(&[0.995, 0.005]), [100, 0]);
+        assert_eq!(whole_percents(&[]), [0_u32; 0]);
+    }
+}
