@@ -23,7 +23,7 @@ use crate::perf_event::{
 use crate::sort::{Sorted, Sorter};
 use crate::unwind::{COUNT, SAMPLED, Unwinder};
 
-/// Samples per second of a thread's CPU time; a sample takes the server some 10 µs.
+/// Samples per second of a thread's CPU time.
 pub const FREQUENCY: u64 = 499;
 /// What a sample has of a stack: that of an OpenSSL that signs is 3 KiB to 10 KiB deep.
 const STACK_BYTES: u32 = 16 << 10;
