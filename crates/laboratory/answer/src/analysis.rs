@@ -28,6 +28,7 @@ mod library;
 mod loopback;
 mod offered;
 mod prediction;
+mod printed;
 mod profile_change;
 mod projection;
 mod purity;

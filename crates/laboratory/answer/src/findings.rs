@@ -68,6 +68,10 @@ pub struct ShownAnswer {
     /// Its figures, and what follows from them.
     pub tables: Vec<Table>,
     pub charts: Vec<Chart>,
+    /// What is to be read before them, a sentence or some each.
+    pub sentences: Vec<String>,
+    /// Charts that open by a click, with their labels.
+    pub folded: Vec<(String, Chart)>,
     /// How to read them, a sentence each.
     pub notes: Vec<String>,
     /// Why they are weaker than they look, a sentence each.
@@ -145,6 +149,7 @@ impl Findings {
 
     /// The charts of all answers, and the others.
     pub fn all_charts(&self) -> impl Iterator<Item = &Chart> {
-        self.answers.iter().flat_map(|answer| &answer.charts).chain(&self.charts)
+        let folded = self.answers.iter().flat_map(|answer| &answer.folded).map(|(_, chart)| chart);
+        self.answers.iter().flat_map(|answer| &answer.charts).chain(&self.charts).chain(folded)
     }
 }

@@ -67,7 +67,12 @@ pub fn label(key: &str, value: &Param) -> String {
 
 /// What a server is called.
 pub fn server_words(server: &Server) -> String {
-    words("server", server.name())
+    words_of_server(server.name())
+}
+
+/// What the server of this program is called.
+pub(crate) fn words_of_server(program: &str) -> String {
+    words("server", program)
 }
 
 /// The same in a cell of this operation: the connections of a session are users.
@@ -98,7 +103,6 @@ fn noun(name: &str) -> &str {
 fn words(name: &str, value: &str) -> String {
     match (name, value) {
         ("tls", _) => format!("TLS {value}"),
-        ("server", "embedded") => "toll's own server".to_owned(),
         ("server", "haproxy") => "HAProxy".to_owned(),
         ("server", "apache") => "Apache httpd".to_owned(),
         ("server", "tomcat") => "Tomcat".to_owned(),
@@ -230,7 +234,7 @@ mod tests {
             ("load.tls", "none", "plain HTTP"),
             ("load.tls", "1.3", "TLS 1.3"),
             ("target.server", "nginx", "nginx"),
-            ("target.server", "embedded", "toll's own server"),
+            ("target.server", "embedded", "embedded"),
             ("target.server", "haproxy", "HAProxy"),
             ("target.server", "apache", "Apache httpd"),
             ("target.server", "tomcat", "Tomcat"),

@@ -51,6 +51,9 @@ pub struct MeasuredRow {
     /// What was negotiated in the valid trials, by its name in the receipt: versions, suite, group, certificate key.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub negotiated: BTreeMap<String, BTreeSet<String>>,
+    /// What was asked of the first valid trial, by its name in the receipt; a summary has it not.
+    #[serde(skip)]
+    pub asked: BTreeMap<String, String>,
     /// The round and the figure of each valid trial that has one. Of the tax it is the goodput that the tax is taken
     /// from.
     pub samples: BTreeMap<Metric, Vec<(u32, f64)>>,
@@ -133,6 +136,9 @@ impl Display for Shortfall {
 /// What is the server's maximum: with all of its CPUs used, or with the limit that a search keeps.
 pub(crate) const IS_A_MAXIMUM: [Limit; 2] = [Limit::ServerCpu, Limit::LatencyLimit];
 
+/// The longest plaintext of a TLS record (RFC 8446, section 5.1), in bits.
+const LEAST_BODY_BITS: f64 = 8.0 * 16_384.0;
+
 /// Whether some of the trials are enough to count for a median. A tenth of them moves it by a twentieth of
 /// the trials at most, which is well within its interval.
 pub(crate) fn is_more_than_a_tenth(some: usize, all: usize) -> bool {
@@ -155,6 +161,19 @@ impl MeasuredRow {
         let is_of_bytes = self.params.contains_key(SIZE);
         let cycles = if is_of_bytes { Metric::CyclesPerByte } else { Metric::CyclesPerOperation };
         self.library.as_ref().map(|_| cycles)
+    }
+
+    /// Whether bits are what its operations are counted by: the mean body is no shorter than a TLS record. Shorter
+    /// ones cost what their operations do.
+    pub(crate) fn is_of_bytes(&self) -> bool {
+        let median = |metric| Some(self.figure(metric)?.median());
+        // A summary may have but one of these.
+        let rates = [
+            (Metric::Goodput, Metric::Rate),
+            (Metric::GoodputPerServerCpu, Metric::RatePerServerCpu),
+        ];
+        let both = rates.into_iter().find_map(|(bits, of)| Some((median(bits)?, median(of)?)));
+        both.is_some_and(|(bits, operations)| bits >= LEAST_BODY_BITS * operations)
     }
 
     /// Whether a gate is about it, or, `as_earlier` of two runs, about the later one's. What the earlier run had no

@@ -123,6 +123,11 @@ impl Summary {
         Ok(format!("{CHECKSUM}{}\",\n{rest}", digest(&rest)))
     }
 
+    /// Whether a text begins as one, or has its rows.
+    pub fn is_begun(text: &str) -> bool {
+        text.starts_with(CHECKSUM) || text.contains("\"rows\":[")
+    }
+
     /// Reads the text of a file.
     ///
     /// # Errors

@@ -23,6 +23,7 @@ mod system;
 use item::Found;
 pub use item::{Fix, Item, Judgement, Trouble};
 pub use kernel_tls::kernel_tls_lacking;
+pub use links::link_speeds;
 pub use measured::{AesGcm, Measured, Stage, noise};
 use observe::Root;
 pub use programs::Program;

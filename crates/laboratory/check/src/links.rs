@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use cpus::CpuList;
 
 use crate::item::{Fix, Found, ok, warning};
-use observe::Root;
+use observe::{Fact, Root};
+use units::BitsPerSecond;
 
 const FOLDER: &str = "/sys/class/net";
 
@@ -36,22 +37,42 @@ pub(crate) fn item(root: &Root) -> Found {
     }
 }
 
-/// An interface that is up, but for loopback.
-fn link(root: &Root, name: &str) -> Option<Link> {
-    let folder = format!("{FOLDER}/{name}");
+/// The interfaces that are up, but for loopback, with what each carries.
+pub fn link_speeds(root: &Root) -> Vec<(String, Fact<BitsPerSecond>)> {
+    let names = root.names(FOLDER).into_iter();
+    let up = names.filter(|name| is_up(root, &format!("{FOLDER}/{name}")));
+    up.map(|name| (name.clone(), speed(root, &format!("{FOLDER}/{name}")))).collect()
+}
+
+/// Whether an interface is up, and is not loopback.
+fn is_up(root: &Root, folder: &str) -> bool {
     // "unknown" where the driver does not set it, as of tun and WireGuard; the kernel says "down" of those
     // that are not up (Documentation/ABI/testing/sysfs-class-net).
     let state = root.line(&format!("{folder}/operstate"));
     let is_up = state.known().is_some_and(|state| ["up", "unknown"].contains(&state.as_str()));
     let kind = root.number::<u32>(&format!("{folder}/type"));
-    if !is_up || kind.known() == Some(&u32::from(libc::ARPHRD_LOOPBACK)) {
-        return None;
-    }
+    is_up && kind.known() != Some(&u32::from(libc::ARPHRD_LOOPBACK))
+}
+
+fn speed(root: &Root, folder: &str) -> Fact<BitsPerSecond> {
     // -1 where the driver does not know it (Documentation/ABI/testing/sysfs-class-net).
     let speed = root.number::<i64>(&format!("{folder}/speed"));
-    let speed = match speed.known() {
-        Some(megabits) if *megabits > 0 => units::BitsPerSecond(*megabits as f64 * 1e6).to_string(),
-        _ => "speed not known".to_owned(),
+    match speed.known() {
+        Some(megabits) if *megabits > 0 => Fact::Known(BitsPerSecond(*megabits as f64 * 1e6)),
+        _ if root.names(&format!("{folder}/device")).is_empty() => Fact::unknown("it is virtual"),
+        _ => Fact::unknown("its driver does not say"),
+    }
+}
+
+/// An interface that is up, but for loopback.
+fn link(root: &Root, name: &str) -> Option<Link> {
+    let folder = format!("{FOLDER}/{name}");
+    if !is_up(root, &folder) {
+        return None;
+    }
+    let speed = match speed(root, &folder) {
+        Fact::Known(speed) => speed.to_string(),
+        Fact::Unknown { .. } => "speed not known".to_owned(),
     };
     let mtu = root.number::<u64>(&format!("{folder}/mtu"));
     let mtu = mtu.known().map(|mtu| format!(", MTU {mtu}")).unwrap_or_default();

@@ -10,6 +10,7 @@ mod journal;
 mod left_out;
 mod params;
 pub mod primitive;
+mod printed;
 mod results;
 mod sought;
 #[cfg(any(test, feature = "testing"))]
@@ -21,6 +22,7 @@ pub use entry::{Entry, Place, Role, TrialLine};
 pub use journal::{Journal, JournalError};
 pub use left_out::LeftOutLines;
 pub use params::{Param, Params};
+pub use printed::{LOAD, PrintedError, printed_trials};
 pub use results::{Lock, Results, ResultsError, TargetRecord, Unmeasured};
 pub use sought::{ImpossibleStep, Sought};
 pub use whole_file::write_whole;

@@ -1,5 +1,7 @@
 //! Two runs on a terminal: the answers, what else differs, and the cells.
 
+mod page;
+
 use answer::Mark;
 use answer::analysis::{Figure, Invalid};
 use answer::compare::{ComparedMetric, Comparison, Difference, PairedRow};
@@ -11,6 +13,8 @@ use units::thousands;
 
 use crate::terminal::{Look, Page, Style};
 use crate::text::on_one_line;
+
+pub use page::comparison_html;
 
 /// The comparison in lines of at most `width` columns, as far as its tables allow.
 pub fn comparison(comparison: &Comparison, width: usize, style: Style) -> String {
@@ -51,36 +55,42 @@ pub fn comparison(comparison: &Comparison, width: usize, style: Style) -> String
 
 /// But for those that were named before the answers.
 fn differences(page: &mut Page, comparison: &Comparison) {
-    let unknown = match &comparison.not_compared[..] {
-        [] => None,
-        unknown => Some(format!("Not known, so not compared: {}.", unknown.join(" and "))),
-    };
-    if comparison.differences.is_empty() {
-        let compared = match unknown {
-            None => "Machine, servers, settings and what was negotiated are",
-            Some(_) => "What is known of machine, settings and what was negotiated is",
-        };
-        page.paragraph("", &format!("{compared} the same in both runs."), Look::Usual);
-    }
-    if let Some(unknown) = unknown {
-        page.paragraph("", &unknown, Look::Usual);
+    for words in alike_or_unknown(comparison) {
+        page.paragraph("", &words, Look::Usual);
     }
     let mut others = comparison.differences.iter().filter(|of| !of.is_other_machine).peekable();
     if others.peek().is_some() {
         page.heading("What else differs");
     }
-    for Difference { what, a, b, cells, .. } in others {
-        let cells = match cells {
-            Some(1) => " (in 1 cell)".to_owned(),
-            Some(n) => format!(" (in {} cells)", thousands(*n as u64)),
-            None => String::new(),
-        };
-        page.paragraph(
-            &format!("  {what}{cells}: "),
-            &format!("{a} in A, {b} in B"),
-            Look::Warning,
-        );
+    for (what, sides) in others.map(in_words) {
+        page.paragraph(&format!("  {what}: "), &sides, Look::Warning);
     }
+}
+
+/// That nothing differs, where that is so, and what is not known.
+fn alike_or_unknown(comparison: &Comparison) -> Vec<String> {
+    let unknown = match &comparison.not_compared[..] {
+        [] => None,
+        unknown => Some(format!("Not known, so not compared: {}.", list(unknown.iter().copied()))),
+    };
+    let alike = comparison.differences.is_empty().then(|| {
+        let compared = match unknown {
+            None => "Machine, servers, settings and what was negotiated are",
+            Some(_) => "What is known of machine, settings and what was negotiated is",
+        };
+        format!("{compared} the same in both runs.")
+    });
+    alike.into_iter().chain(unknown).collect()
+}
+
+/// What differs, and how.
+fn in_words(Difference { what, a, b, cells, .. }: &Difference) -> (String, String) {
+    let cells = match cells {
+        Some(1) => " (in 1 cell)".to_owned(),
+        Some(n) => format!(" (in {} cells)", thousands(*n as u64)),
+        None => String::new(),
+    };
+    (format!("{what}{cells}"), format!("{a} in A, {b} in B"))
 }
 
 fn table(page: &mut Page, metric: &ComparedMetric) {

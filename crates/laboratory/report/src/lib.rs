@@ -25,7 +25,7 @@ mod when;
 pub use answer::findings::Column;
 pub use benchmark_json::benchmark_json;
 pub use cells_csv::cells_csv;
-pub use comparison::comparison;
+pub use comparison::{comparison, comparison_html};
 pub use junit::junit;
 pub use markdown::{comparison_markdown, markdown};
 pub use openmetrics::openmetrics;

@@ -26,7 +26,7 @@ use crate::when;
 #[error("report.html cannot be made from its templates: {0}; this is a bug in toll")]
 pub struct ReportError(#[from] Error);
 
-const TEMPLATES: [(&str, &str); 14] = [
+const TEMPLATES: [(&str, &str); 15] = [
     ("report.html", include_str!("../templates/report.html")),
     ("report.css", include_str!("../templates/report.css")),
     ("chart.css", include_str!("../templates/chart.css")),
@@ -34,6 +34,7 @@ const TEMPLATES: [(&str, &str); 14] = [
     ("report.js", include_str!("../templates/report.js")),
     ("glance.html", include_str!("../templates/glance.html")),
     ("answers.html", include_str!("../templates/answers.html")),
+    ("key.html", include_str!("../templates/key.html")),
     ("chart.html", include_str!("../templates/chart.html")),
     ("table.html", include_str!("../templates/table.html")),
     ("tables.html", include_str!("../templates/tables.html")),

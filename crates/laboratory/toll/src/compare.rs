@@ -7,7 +7,8 @@ use answer::analysis::Analysis;
 use answer::compare::{ComparedRun, Comparison};
 use answer::summary::Summary;
 use answer::tracked::TrackedFigure;
-use journal::{Results, TargetRecord};
+use clap::ValueHint;
+use journal::{PrintedError, Results, TargetRecord};
 use observe::Machine;
 use study::{Metric, Study};
 
@@ -15,7 +16,7 @@ use crate::exit::Lacking;
 use crate::exports::{Exported, Exports};
 use crate::gates::{self, WithGates};
 use crate::outputs::Found;
-use crate::{Exit, Failure, json, screen};
+use crate::{Exit, Failure, OUTPUT, json, screen};
 
 /// Compare two runs, cell by cell and algorithm by algorithm: B over A, with intervals.
 ///
@@ -25,10 +26,11 @@ use crate::{Exit, Failure, json, screen};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The folder of the earlier run, such as results/2026-11-21T20-51-34Z-quick, or its summary
+    /// The earlier run: its folder, such as results/monday, its summary (toll report --summary DIR), or a file of
+    /// what toll load --json printed
     a: PathBuf,
 
-    /// The folder of the later run, or its summary (toll report --summary DIR)
+    /// The later run, likewise
     b: PathBuf,
 
     /// Compare in this metric, such as goodput, p99 or client-cpu-per-operation; repeatable. Without
@@ -38,6 +40,10 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     gates: gates::Gates,
+
+    /// Write both runs side by side as a page, with what changed first
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
+    html: Option<PathBuf>,
 
     #[command(flatten)]
     exports: Exports,
@@ -57,6 +63,8 @@ Examples:
       the same, with files for CI
   toll compare A B --gate 'bulk:goodput>=10Gb/s'
       gates other than regression and ratio apply to B
+  toll load https://localhost/ --operation handshakes --json >> before.json
+      several times, and again into after.json; then toll compare before.json after.json
   toll compare docs/reproductions/primitives-amd-epyc.json results/2026-11-21T20-51-34Z-primitives
       this machine beside a run of which only the summary is at hand";
 
@@ -81,6 +89,15 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
             crate::print(&format!("\n{}", outcomes.in_words()));
         }
     }
+    if let Some(file) = &arguments.html {
+        let names = [&arguments.a, &arguments.b].map(|path| path.display().to_string());
+        let page = report::comparison_html(&comparison, [&names[0], &names[1]]);
+        let written = journal::write_whole(file, page.map_err(Failure::measurement)?.as_bytes());
+        written.map_err(|error| {
+            Failure::measurement(format!("--html: {}: {error}", file.display()))
+        })?;
+        crate::note(format_args!("the page is in {}", file.display()));
+    }
     if comparison.metrics.is_empty() {
         return Err(Failure::request("the two runs have no common cell; nothing was compared"));
     }
@@ -98,9 +115,9 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     outcomes.end(false, &lacking)
 }
 
-/// One of the two, from its folder or its summary.
+/// One of the two, from its folder or its file.
 pub(crate) struct OneRun {
-    /// A summary has none.
+    /// A file has none.
     study: Option<Study>,
     analysis: Analysis,
     machine: Option<Machine>,
@@ -111,7 +128,7 @@ pub(crate) struct OneRun {
 impl OneRun {
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         if path.is_file() {
-            return Ok(Self::from(summary(path)?));
+            return Self::of_file(path);
         }
         let Found { study, analysis, machine, hosts, targets, .. } =
             Found::read(&Results::open(path).map_err(Failure::request)?)?;
@@ -125,6 +142,34 @@ impl OneRun {
         Ok(Self { study: Some(study), analysis, machine, hosts, targets })
     }
 
+    /// From a summary, or from trials that were printed.
+    fn of_file(path: &Path) -> Result<Self, Failure> {
+        let failed =
+            |why: &dyn std::fmt::Display| Failure::request(format!("{}: {why}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(|error| failed(&error))?;
+        if Summary::is_begun(&text) {
+            return Summary::read(&text).map(Self::from).map_err(|error| failed(&error));
+        }
+        if let Some(folder) = path.parent().filter(|of| of.join("journal.jsonl").is_file()) {
+            let why = format!("a file of a result folder; give the folder {}", folder.display());
+            return Err(failed(&why));
+        }
+        let trials = journal::printed_trials(&text).map_err(|why| match why {
+            PrintedError::NotJson(_) | PrintedError::Other(_) => failed(&format!(
+                "{why}; give a result folder, its summary (toll report --summary DIR), or what toll load --json \
+                 printed"
+            )),
+            why => failed(&why),
+        })?;
+        Ok(Self {
+            study: None,
+            analysis: Analysis::of_printed(trials),
+            machine: None,
+            hosts: BTreeMap::new(),
+            targets: Vec::new(),
+        })
+    }
+
     /// What is missing of it or not valid.
     fn lacking((name, run): (&str, &Self)) -> Option<Lacking> {
         let shortfall = run.analysis.shortfall()?;
@@ -133,7 +178,8 @@ impl OneRun {
 
     /// How often each cell was measured, where that is known.
     pub(crate) fn trials(&self) -> Option<u32> {
-        self.study.as_ref().map(|study| study.trials)
+        let planned = self.analysis.cells.iter().map(|cell| cell.trials.planned);
+        planned.max().and_then(|most| u32::try_from(most).ok())
     }
 
     pub(crate) fn side(&self) -> ComparedRun<'_> {
@@ -148,12 +194,4 @@ impl From<Summary> for OneRun {
         let Summary { machine, hosts, targets, .. } = summary;
         Self { study: None, analysis, machine, hosts, targets }
     }
-}
-
-/// Reads a summary; a file within a result folder is none.
-fn summary(path: &Path) -> Result<Summary, Failure> {
-    let failed =
-        |why: &dyn std::fmt::Display| Failure::request(format!("{}: {why}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| failed(&error))?;
-    Summary::read(&text).map_err(|error| failed(&error))
 }

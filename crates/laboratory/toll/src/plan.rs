@@ -32,6 +32,7 @@ use crate::progress::RunProgress;
 use crate::{Exit, Failure, interrupt, json};
 pub(crate) use arguments::Arguments;
 use cells::{CORRECTIONS, Cells, Window};
+use outcome::LinkUse;
 use traffic::PlannedTraffic;
 
 /// Whether this file has a plan, not a study.
@@ -44,11 +45,11 @@ pub(crate) fn of_file(
     name: &str,
     text: &str,
     out: Option<&Path>,
-    json: bool,
+    (json, verbose): (bool, bool),
 ) -> Result<Exit, Failure> {
     let plan = document::parse(text);
     let plan = plan.map_err(|why| Failure::request(format!("{name}: {why}")))?;
-    main(&Arguments { json, out: out.map(Path::to_owned), ..plan })
+    main(&Arguments { json, verbose, out: out.map(Path::to_owned), ..plan })
 }
 
 pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
@@ -56,7 +57,8 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         let text = std::fs::read_to_string(path);
         let name = path.display().to_string();
         let text = text.map_err(|error| Failure::request(format!("{name}: {error}")))?;
-        return of_file(&name, &text, arguments.out.as_deref(), arguments.json);
+        let Arguments { json, verbose, .. } = *arguments;
+        return of_file(&name, &text, arguments.out.as_deref(), (json, verbose));
     }
     let interrupted = interrupt::flag()?;
     arguments.check()?;
@@ -102,6 +104,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let mut outcome = rounds::outcome(arguments, &wanted, &cells, &lines, &on_several)?;
     let machine = results.machine().map_err(Failure::measurement)?;
+    outcome.links = LinkUse::all();
     outcome.cpu_quota = machine.as_ref().and_then(Machine::cpu_quota);
     outcome.name_what_is_missing(arguments);
     if !cells.has_ends(&rates) {
@@ -124,7 +127,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     match arguments.json {
         true => json::print(json::PLAN, &outcome)?,
         false => {
-            crate::print(&words::of(&outcome));
+            crate::print(&words::of(&outcome, arguments.verbose));
             let folder = results.folder().display();
             crate::print(&format!("Everything is in {folder}; plan.html shows it.\n"));
         }

@@ -41,7 +41,8 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
             let file = StudyFile::find(name).map_err(Failure::request)?;
             if plan::is_in(&file.text) {
                 arguments.check_for_a_plan(name)?;
-                return plan::of_file(name, &file.text, arguments.out.as_deref(), arguments.json);
+                let how = (arguments.json, arguments.verbose);
+                return plan::of_file(name, &file.text, arguments.out.as_deref(), how);
             }
             let file = file.varied(&machine, arguments.scale.as_deref(), &arguments.vary);
             let file = file.map_err(Failure::request)?;

@@ -11,7 +11,7 @@ use tls::{KeyExchange, Version};
 use units::{Nanos, counted, percent, thousands};
 
 use crate::asked::{Asked, EACH_FULL_HANDSHAKE};
-use crate::mismatch::{CONNECTIONS, Mismatch};
+use crate::mismatch::{CONNECTIONS_UP, Mismatch};
 use crate::obtained::Obtained;
 use crate::refused_sessions::RefusedSessions;
 use crate::verdict::ERRORS;
@@ -300,7 +300,7 @@ fn compare_presence(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) 
     if up.short.0 as f64 > MISSING * outcome.window.0 as f64 {
         let connections = thousands(job.plan.connections as u64);
         mismatch.push(Mismatch::new(
-            CONNECTIONS,
+            CONNECTIONS_UP,
             format!("{connections} kept open"),
             format!(
                 "fewer than 95% of them up for {} of the window ({} when it began, {} when it ended){}",

@@ -2,14 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The field of one that says that connections were not up.
-pub(crate) const CONNECTIONS: &str = "connections";
+/// Of one that says that connections were not up. That there were too few turns of them, or too many new ones, is
+/// about the same field, and is so again when it is tried again.
+pub(crate) const CONNECTIONS_UP: &str = "connections up";
 
 /// One difference from what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, derive_more::Display)]
 #[display("{what}: asked {asked}, got {obtained}")]
 pub struct Mismatch {
-    /// The field of [`Asked`](crate::Asked) that it is about.
+    /// The field of [`Asked`](crate::Asked) that it is about, and what of it where it is not all.
     pub what: String,
     pub asked: String,
     /// What was got instead.
@@ -17,6 +18,12 @@ pub struct Mismatch {
 }
 
 impl Mismatch {
+    /// Whether it is about this field.
+    pub(crate) fn is_about(&self, field: &str) -> bool {
+        let rest = self.what.strip_prefix(field);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    }
+
     pub(crate) fn new(what: &str, asked: impl Into<String>, obtained: impl Into<String>) -> Self {
         Self { what: what.to_owned(), asked: asked.into(), obtained: obtained.into() }
     }

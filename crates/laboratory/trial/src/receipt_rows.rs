@@ -174,7 +174,7 @@ impl Receipt {
                 what: label,
                 asked: asked.unwrap_or_default(),
                 obtained: obtained.unwrap_or_default(),
-                is_mismatch: self.mismatch.iter().any(|mismatch| mismatch.what == *name),
+                is_mismatch: self.mismatch.iter().any(|mismatch| mismatch.is_about(name)),
             })
         };
         FIELDS.iter().filter_map(row).collect()

@@ -144,6 +144,11 @@ pub fn by_name(name: &str) -> Option<&'static Server> {
 }
 
 impl Server {
+    /// The one that toll does not start.
+    pub fn address() -> &'static Self {
+        &ADDRESS
+    }
+
     /// Whether a key of a study's `[target]`, such as `certificate-key`, means something to it.
     pub fn uses(&self, key: &str) -> bool {
         match SERVERS.iter().any(|server| server.has_own(key)) {

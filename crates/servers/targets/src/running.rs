@@ -17,7 +17,7 @@ use crate::repin::repin;
 use crate::target_dir::TargetDir;
 use crate::{Objects, SendCounters, ServerFacts, Settings, TargetError};
 
-/// The file of what toll's own server has sent, in the folder of its logs.
+/// The file of what the embedded server has sent, in the folder of its logs.
 pub(crate) const COUNTERS: &str = "counters";
 /// Between two looks at a server that starts.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);

@@ -11,10 +11,12 @@ mod cpu_use;
 mod crossovers;
 pub(super) mod curves;
 mod cycles;
+mod headline;
 mod overview;
 mod predictions;
 mod published;
 mod ranks;
+mod rates;
 mod searches;
 mod servers;
 
@@ -42,6 +44,13 @@ impl Analysis {
             .into_iter()
             .chain(cycles::answer(&of_cells, &self.profile_changes))
             .collect();
+        let shown: Vec<&CellSummary> = of_cells.iter().filter(|cell| !cell.is_left_out()).collect();
+        if let Some(rates) = rates::answer(&shown, lines, self.answers.is_empty()) {
+            // Answers in its author's words go before what all cells did.
+            let is_authored = self.answers.iter().any(|answer| answer.headline.is_some());
+            let place = if is_authored { findings.answers.len() } else { 0 };
+            findings.answers.insert(place, rates);
+        }
         findings.quality = self.quality.clone();
         findings.gates = self.gates.clone();
         self.costs.add_to(&mut findings);

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use journal::{Entries, Role, TargetRecord, TrialLine};
 use load::Operation;
 use profile::Profile;
+use serde_json::Value;
 use study::metric::words_of;
 use study::{AnswerRule, Cell, Metric, Param, Params, Study};
 use trial::{Limit, OFFERED_SERVED, TrialRecord, Verdict};
@@ -15,7 +16,7 @@ use super::search::SearchPath;
 use crate::circumstance::Circumstance;
 use crate::costs::{AlgorithmRow, Cost};
 use crate::figure::Figure;
-use crate::label::{label_in, server_words};
+use crate::label::{label_in, server_words, words_of_server};
 use crate::mark::Mark;
 use crate::measured::{MeasuredRow, TrialCounts};
 use crate::wording::grouped;
@@ -147,10 +148,20 @@ fn of_trials(cell: &Cell, planned: usize, lines: &[&TrialLine]) -> MeasuredRow {
             &valid.iter().map(|trial| &trial.line).collect::<Vec<_>>(),
         ),
         negotiated,
+        asked: valid.first().map(|trial| asked(&trial.line)).unwrap_or_default(),
         asked_congestion: cell.target.congestion.as_ref().map(ToString::to_string),
         samples: samples.filter(|(_, samples)| !samples.is_empty()).collect(),
         ..MeasuredRow::default()
     }
+}
+
+/// What was asked of a trial, by its name in the receipt.
+fn asked(line: &TrialRecord) -> BTreeMap<String, String> {
+    let asked = serde_json::to_value(&line.receipt.asked).unwrap_or_default();
+    let words = |(name, value): (&String, &Value)| {
+        (name.replace('_', " "), value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+    };
+    asked.as_object().into_iter().flatten().map(words).collect()
 }
 
 /// Its samples, by round. What a process runs for an operation is the same each time but for what its start made of it,
@@ -258,8 +269,19 @@ impl AnalysedRow<'_> {
         let parts: Vec<String> =
             server.into_iter().chain(others).map(|key| self.label(key)).collect();
         match self.cell.filter(|_| parts.is_empty()) {
-            Some(cell) => vec![server_words(cell.target.server)],
+            Some(cell) => vec![self.server_name(cell)],
             None => parts,
+        }
+    }
+
+    /// What its server is called: one that toll did not start by the process that was found.
+    fn server_name(&self, cell: &Cell) -> String {
+        let process = |trial: &&TrialLine| trial.line.server_process.clone()?.known().cloned();
+        let names: BTreeSet<String> =
+            self.lines.iter().filter_map(process).map(|process| process.name).collect();
+        match names.len() {
+            1 => names.iter().map(|name| words_of_server(name)).collect(),
+            _ => server_words(cell.target.server),
         }
     }
 

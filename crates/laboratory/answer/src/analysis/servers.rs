@@ -29,7 +29,7 @@ pub struct Servers {
 /// One of the servers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ServerRow {
-    /// In words: `toll's own server`.
+    /// In words: `embedded`.
     pub server: String,
     /// One for each value; `None` where it was not measured.
     pub figures: Vec<Option<ServerFigure>>,

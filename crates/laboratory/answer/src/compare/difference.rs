@@ -1,6 +1,6 @@
 //! In what two runs differ beside their figures.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use observe::machine::Settings;
 use observe::{CgroupLimits, Fact, Machine};
@@ -43,12 +43,19 @@ pub(super) fn all(
     b: &ComparedRun<'_>,
     matches: &[Match<'_>],
 ) -> Vec<Difference> {
-    let mut differences = machines(a.machine, b.machine);
+    let mut differences: Vec<Difference> =
+        a.machine.zip(b.machine).map(|(a, b)| machines(a, b)).into_iter().flatten().collect();
     let names: BTreeSet<&String> = a.hosts.keys().chain(b.hosts.keys()).collect();
     for host in names {
-        let of_host = machines(a.hosts.get(host), b.hosts.get(host)).into_iter();
         let named = |of: Difference| Difference { what: format!("{} of {host}", of.what), ..of };
-        differences.extend(of_host.map(named));
+        match (a.hosts.get(host), b.hosts.get(host)) {
+            (Some(a), Some(b)) => differences.extend(machines(a, b).into_iter().map(named)),
+            (a, b) => {
+                let used = |of: Option<&Machine>| of.map(|_| "used".to_owned());
+                let what = format!("the machine {host}");
+                differences.push(Difference::of(&what, used(a), used(b)));
+            }
+        }
     }
     differences.extend(cut(a, b));
     differences.extend(targets(a, b, matches));
@@ -68,20 +75,27 @@ pub(super) fn not_compared(
     let has_version = |side: &ComparedRun<'_>, both: &Match<'_>| {
         let target = |name: &String| side.targets.iter().find(|of| of.cells.contains(name));
         let target = target(&both.a.row.name).or_else(|| target(&both.b.row.name));
-        target.is_none_or(|target| target.server != FOUND)
+        target.map_or(both.a.row.library.is_some(), |target| target.server != FOUND)
     };
     let is_unversioned = |both: &Match<'_>| !has_version(a, both) || !has_version(b, both);
     let has_names = |both: &Match<'_>| [both.a, both.b].map(|side| !side.row.negotiated.is_empty());
     let is_unnegotiated = |both: &Match<'_>| has_names(both)[0] != has_names(both)[1];
+    let is_unasked = |both: &Match<'_>| {
+        let [a, b] = [both.a, both.b];
+        let has_both = [a, b].iter().all(|side| !side.row.asked.is_empty());
+        a.row.library.is_none() && a.cell.zip(b.cell).is_none() && !has_both
+    };
     let lacking = [
+        ("the machine", a.machine.is_none() || b.machine.is_none()),
         ("the server's program and configuration", matches.iter().any(is_unversioned)),
+        ("what was asked for", matches.iter().any(is_unasked)),
         ("what was negotiated", matches.iter().any(is_unnegotiated)),
     ];
     lacking.into_iter().filter_map(|(what, lacks)| lacks.then_some(what)).collect()
 }
 
 /// What figures depend on. Frequencies are not among it: they are measured beside each trial.
-fn machines(a: Option<&Machine>, b: Option<&Machine>) -> Vec<Difference> {
+fn machines(a: &Machine, b: &Machine) -> Vec<Difference> {
     type FactOf = fn(&Machine) -> Option<String>;
     fn words<T: ToString>(fact: &Fact<T>) -> Option<String> {
         fact.known().map(ToString::to_string)
@@ -99,40 +113,31 @@ fn machines(a: Option<&Machine>, b: Option<&Machine>) -> Vec<Difference> {
     ];
     let facts = facts
         .into_iter()
-        .map(|(what, of)| (what, a.and_then(of), b.and_then(of)))
+        .map(|(what, of)| (what, of(a), of(b)))
         .filter(|(_, a, b)| a != b)
         .map(|(what, a, b)| Difference::of(what, a, b));
-    speeds(a, b).into_iter().chain(facts).chain(known_of_both(a, b)).collect()
+    speeds(a, b).chain(facts).chain(known_of_both(a, b)).collect()
 }
 
-/// Of two machines that are known, what is known of both and differs.
-fn speeds(a: Option<&Machine>, b: Option<&Machine>) -> Vec<Difference> {
-    let Some(any) = a.or(b) else { return Vec::new() };
-    let names = any.speed().map(|(what, _)| what);
-    let values = |machine: Option<&Machine>| {
-        machine.map_or_else(Default::default, |of| of.speed().map(|(_, value)| value))
-    };
-    let has_both = a.is_some() && b.is_some();
-    let both = names.into_iter().zip(values(a)).zip(values(b));
-    let differs = both.filter(|((_, a), b)| match (a, b) {
-        (Some(a), Some(b)) => a != b,
-        _ => !has_both && a != b,
-    });
-    let difference =
-        |((what, a), b)| Difference { is_other_machine: has_both, ..Difference::of(what, a, b) };
-    differs.map(difference).collect()
+/// What decides the speed of both, is known of both and differs.
+fn speeds(a: &Machine, b: &Machine) -> impl Iterator<Item = Difference> {
+    let both = a.speed().into_iter().zip(b.speed());
+    both.filter_map(|((what, a), (_, b))| {
+        let differs = a.is_some() && b.is_some() && a != b;
+        differs.then(|| Difference { is_other_machine: true, ..Difference::of(what, a, b) })
+    })
 }
 
 /// The settings of the processor and the memory limit that are known of both and differ: more of them are known to
 /// root than to others, which is no difference of the machine.
-fn known_of_both(a: Option<&Machine>, b: Option<&Machine>) -> Vec<Difference> {
+fn known_of_both(a: &Machine, b: &Machine) -> Vec<Difference> {
     let facts = |machine: &Machine| {
         let settings = machine.settings.as_ref().map(Settings::in_words);
         let limits = machine.cgroup.as_ref().map(CgroupLimits::in_words);
         let [.., memory, _] = limits.unwrap_or_else(CgroupLimits::unknown_in_words);
         settings.map(|settings| settings.into_iter().chain([memory]))
     };
-    let (Some(a), Some(b)) = (a.and_then(facts), b.and_then(facts)) else { return Vec::new() };
+    let (Some(a), Some(b)) = (facts(a), facts(b)) else { return Vec::new() };
     let both = a.zip(b).filter_map(|((what, a), (_, b))| match (a, b) {
         (Fact::Known(a), Fact::Known(b)) if a != b => Some(Difference::of(what, Some(a), Some(b))),
         _ => None,
@@ -208,27 +213,26 @@ fn congestion(matches: &[Match<'_>]) -> Vec<Difference> {
     counted(matches.iter().filter_map(of), matches.len())
 }
 
-/// The keys of the compared cells that do not have the same value.
+/// The keys of the compared cells that do not have the same value; where a run has no study, what receipts say was
+/// asked for.
 fn settings(matches: &[Match<'_>]) -> Vec<Difference> {
-    let mut found = Vec::new();
-    for (a, b) in matches.iter().filter_map(|both| both.a.cell.zip(both.b.cell)) {
-        let (a, b) = (a.settings(), b.settings());
-        let value = |settings: &[(String, String)], key: &str| {
-            settings.iter().find(|(other, _)| other == key).map(|(_, value)| value.clone())
+    let of = |both: &Match<'_>| {
+        let [a, b]: [BTreeMap<String, String>; 2] = match both.a.cell.zip(both.b.cell) {
+            Some((a, b)) => [a, b].map(|cell| cell.settings().into_iter().collect()),
+            None => [both.a, both.b].map(|side| side.row.asked.clone()),
         };
-        let mut keys: Vec<&str> = a.iter().chain(&b).map(|(key, _)| key.as_str()).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        // Each start of a server has another number.
-        keys.retain(|key| *key != PROCESS);
-        for key in keys {
-            let (a, b) = (value(&a, key), value(&b, key));
-            if a != b {
-                found.push(Difference::of(key, a, b));
-            }
+        if a.is_empty() || b.is_empty() {
+            return Vec::new();
         }
-    }
-    counted(found, matches.len())
+        let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+        // Each start of a server has another number.
+        let differing =
+            keys.into_iter().filter(|key| *key != PROCESS && a.get(*key) != b.get(*key));
+        let difference =
+            |key: &String| Difference::of(key, a.get(key).cloned(), b.get(key).cloned());
+        differing.map(difference).collect()
+    };
+    counted(matches.iter().flat_map(of), matches.len())
 }
 
 impl Difference {

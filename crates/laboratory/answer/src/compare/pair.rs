@@ -88,8 +88,10 @@ impl RunRow<'_> {
         let are_of_bodies: Vec<bool> = answers.map(|rule| rule.metric.row().is_of_bodies).collect();
         let is_counted = cell.load.counter().is_some();
         match is_counted || are_of_bodies.is_empty() || are_of_bodies.contains(&true) {
-            true => Some(Metric::usual(cell)),
-            false => Some(Metric::RatePerServerCpu),
+            true if is_counted || !are_of_bodies.is_empty() || self.row.is_of_bytes() => {
+                Some(Metric::usual(cell))
+            }
+            _ => Some(Metric::RatePerServerCpu),
         }
     }
 }
@@ -103,7 +105,8 @@ impl Match<'_> {
         };
         let own = self.a.usual(a).or_else(|| self.b.usual(b));
         let counted = Some(Metric::InstructionsPerOperation).filter(has);
-        let bodies = Some(Metric::GoodputPerServerCpu).filter(has);
+        let bodies =
+            Some(Metric::GoodputPerServerCpu).filter(|of| has(of) && self.a.row.is_of_bytes());
         own.or(counted).or(bodies).unwrap_or(Metric::RatePerServerCpu)
     }
 }

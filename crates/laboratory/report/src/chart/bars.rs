@@ -6,7 +6,7 @@ use answer::wording::{interval, joined};
 use serde::Serialize;
 use units::percent;
 
-use super::scale::{AxisScale, Tick, rounded};
+use super::scale::{AxisScale, Tick, rounded, spaced};
 
 /// A horizontal bar chart.
 #[derive(Debug, Serialize)]
@@ -104,6 +104,11 @@ const NOT_MEASURED: &str = "not measured";
 /// A published figure that is no range is a mark: what has no width is not drawn at all.
 const LEAST_WIDTH: f64 = 0.4;
 
+/// The narrowest chart of any screen without its labels, and a character of the texts beside its bars, in pixels, as
+/// `chart.css` has them.
+const NARROWEST: f64 = 328.0;
+const CHARACTER: f64 = 7.6;
+
 impl DrawnBars {
     pub(super) fn of(bars: &findings::Bars) -> Self {
         let scale = match bars.is_share {
@@ -125,15 +130,17 @@ impl DrawnBars {
         };
         let parts = bars.rows.first().filter(|_| bars.is_stacked).map(|row| &row.bars);
         let key = |bar: &findings::Bar| (bar.series, bar.name.clone());
+        let room = rows.iter().flat_map(|row| &row.lines).map(RuledLine::room).max().unwrap_or(0);
+        let least = (NARROWEST - CHARACTER * room as f64).max(0.0);
         Self {
             title: bars.title.clone(),
             subtitle: bars.subtitle.clone(),
             description: rows.iter().map(LabelledBars::in_words).collect::<Vec<_>>().join(" "),
             axis: bars.axis.clone(),
-            ticks: scale.ticks().filter_map(tick).collect(),
+            ticks: spaced(scale.ticks().filter_map(tick).collect(), least),
             zero: scale.percent(0.0).unwrap_or(0.0),
             is_share: bars.is_share,
-            room: rows.iter().flat_map(|row| &row.lines).map(RuledLine::room).max().unwrap_or(0),
+            room,
             rows,
             legend: parts.into_iter().flatten().map(key).collect(),
             published: bars.published.clone(),

@@ -9,6 +9,25 @@ pub(super) struct Tick {
     pub(super) label: String,
 }
 
+/// Of a label, in pixels.
+const CHARACTER: f64 = 7.0;
+/// Between two labels.
+const GAP: f64 = 10.0;
+
+/// Leaves out the labels for which an axis of so many pixels has no room; those at its ends stay.
+pub(super) fn spaced(mut ticks: Vec<Tick>, pixels: f64) -> Vec<Tick> {
+    let spaces = ticks.len().saturating_sub(1).max(1);
+    let longest = ticks.iter().map(|tick| tick.label.chars().count()).max().unwrap_or(0);
+    let least = longest as f64 * CHARACTER + GAP;
+    let fits = |every: &usize| {
+        spaces.is_multiple_of(*every) && pixels / spaces as f64 * *every as f64 >= least
+    };
+    let every = (1..spaces).find(fits).unwrap_or(spaces);
+    let spare = ticks.iter_mut().enumerate().filter(|(place, _)| place % every != 0);
+    spare.for_each(|(_, tick)| tick.label.clear());
+    ticks
+}
+
 /// To a hundredth: less than a thousandth of a pixel would only make the page longer.
 pub(super) fn rounded(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
@@ -78,6 +97,22 @@ mod tests {
 
     fn ticks(values: &[f64]) -> Vec<f64> {
         AxisScale::around(values.iter().copied()).ticks().collect()
+    }
+
+    #[test]
+    fn labels_that_would_touch_are_left_out_and_both_ends_stay() {
+        let labels = |count: u32, label: &str, pixels| {
+            let tick = |at: u32| Tick { at: f64::from(at), label: label.to_owned() };
+            let ticks = spaced((0..count).map(tick).collect(), pixels);
+            ticks.iter().map(|tick| !tick.label.is_empty()).collect::<Vec<_>>()
+        };
+        assert_eq!(labels(5, "1,500", 240.0), [true; 5]);
+        assert_eq!(labels(5, "1,500,000", 240.0), [true, false, true, false, true]);
+        // Of six spaces each second would not do, of five only the ends are left.
+        let third = [true, false, false, true, false, false, true];
+        assert_eq!(labels(7, "1,500,000", 200.0), third);
+        assert_eq!(labels(6, "1,500", 100.0), [true, false, false, false, false, true]);
+        assert_eq!(labels(1, "1,500", 0.0), [true]);
     }
 
     #[test]

@@ -19,14 +19,17 @@ pub(super) fn found(findings: &Findings) -> Value {
         charts.iter().map(numbered).collect::<Vec<Value>>()
     };
     let question = |(place, answer): (usize, &ShownAnswer)| {
-        let ShownAnswer { title, headline, tables, notes, doubts, .. } = answer;
+        let ShownAnswer { title, headline, tables, sentences, notes, doubts, .. } = answer;
         context! {
             number => place + 1,
             title,
             headline,
-            heading => headline.as_ref().map_or(title, |headline| &headline.sentence),
             charts => charts(&answer.charts),
+            folded => answer.folded.iter().map(|(label, of)| {
+                context! { label, charts => charts(std::slice::from_ref(of)) }
+            }).collect::<Vec<_>>(),
             tables => tables.iter().map(table).collect::<Vec<_>>(),
+            sentences,
             notes,
             doubts,
         }

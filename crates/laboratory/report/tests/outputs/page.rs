@@ -93,13 +93,18 @@ fn a_page_of_a_hundred_trials_can_be_sent_around() {
 fn all_is_there() {
     let run = fabricated::whole();
     let page = page(&run);
-    // One for each answer, two of CPU time, and one of each CPU for each of two servers' handshakes.
-    assert_eq!(count(&page, "<figure class=\"chart\""), 3 + 2 + 2);
+    // One for each answer, of all cells two of rates and one of latencies, the latency of each by a click, two of CPU
+    // time, and one of each CPU for each of two servers' handshakes.
+    let cells = run.analysis.cells.len();
+    assert_eq!(count(&page, "<figure class=\"chart\""), 3 + 3 + cells + 2 + 2);
     assert_eq!(count(&page, "<details class=\"trial\""), run.lines.len());
     assert_eq!(count(&page, "<details class=\"cell\""), run.analysis.cells.len());
     assert_eq!(count(&page, "<article class=\"tile\""), 3);
     assert_eq!(count(&page, "<tbody class=\"invalid\">"), 1);
-    insta::assert_snapshot!(words(&page));
+    // One distribution shows what all have.
+    let mut findings = run.findings();
+    findings.answers.iter_mut().for_each(|answer| answer.folded.truncate(1));
+    insta::assert_snapshot!(words(&report::html(&run.run(&findings)).unwrap()));
 }
 
 #[test]
@@ -245,4 +250,58 @@ fn memory_traffic_is_shown_with_the_trials_that_have_it() {
     let page = page(&run);
     assert!(page.contains(">memory<span class=\"unit\">GB&#x2f;s</span>"));
     assert!(page.contains(">12.0</td>"));
+}
+
+/// The part of a page from one text to the next.
+fn between<'a>(page: &'a str, begin: &str, end: &str) -> &'a str {
+    let (_, rest) = page.split_once(begin).unwrap_or_else(|| panic!("{begin}"));
+    rest.split_once(end).map_or(rest, |(part, _)| part)
+}
+
+#[test]
+fn a_study_without_answers_begins_with_rates_and_latencies_and_what_was_not_timed_says_so() {
+    let run = fabricated::without_answers();
+    let page = page(&run);
+    let first = between(&page, "<main>", "</h2>");
+    assert!(first.ends_with("<h2>Rates and latencies"), "{first}");
+    assert_eq!(count(first, "<article class=\"tile\">"), 1, "{first}");
+    assert_eq!(count(&page, "no answer"), 0);
+    let section = between(&page, "<h2>Rates and latencies</h2>", "</section>");
+    let latency = between(section, ">Latency</b>", "</figure>");
+    let cells = run.analysis.cells.iter().filter(|cell| cell.trials.done > 0).count();
+    // A bar for p50 and one for p99, but for the cell that has neither.
+    assert_eq!(count(latency, "class=\"bar "), 2 * (cells - 1), "{latency}");
+    assert_eq!(count(latency, "not measured"), 1, "{latency}");
+    assert_eq!(count(section, "<summary>How the latency of"), cells - 1);
+    // Where an author put answers into words, they come first.
+    let authored = fabricated::whole().html();
+    let heading = "<h2>Rates and latencies</h2>";
+    assert!(authored.find("id=\"question-1\"") < authored.find(heading));
+    assert!(!between(&authored, "<main>", "</h2>").contains("Rates"));
+}
+
+#[test]
+fn two_runs_beside_each_other_begin_with_what_changed() {
+    let (before, mut after) = (fabricated::whole(), fabricated::later());
+    let keys = |run: &mut Fabricated, key: &str| {
+        let negotiated = &mut run.cell_mut("nginx, AES-128-GCM").row.negotiated;
+        negotiated.insert("certificate key".to_owned(), [key.to_owned()].into());
+    };
+    let mut earlier = before;
+    keys(&mut earlier, "rsa:2048");
+    keys(&mut after, HOSTILE);
+    let comparison = answer::compare::Comparison::of(&earlier.side(), &after.side(), &[]);
+    let page = report::comparison_html(&comparison, ["before", "after"]).unwrap();
+    let first =
+        between(&page, "<main>", "</section>\n<section class=\"question\" id=\"question-2\"");
+    assert!(
+        first.contains("<h2>What changed</h2>") && first.contains("certificate key"),
+        "{first}"
+    );
+    assert!(first.contains("rsa:2048 in A, &lt;script"), "{first}");
+    assert_eq!(count(first, "<figure"), 0, "{first}");
+    let bars =
+        comparison.metrics.iter().flat_map(|metric| &metric.cells).filter(|of| of.a.is_some());
+    assert_eq!(count(&page, "class=\"bar baseline\""), bars.clone().count());
+    assert_eq!(count(&page, "class=\"bar server\""), bars.count());
 }

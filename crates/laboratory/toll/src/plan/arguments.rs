@@ -24,7 +24,8 @@ pub(crate) struct Arguments {
     /// A file that has all of it: schema = 1 and a table [plan], whose keys are the flags below
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = [
         "new_connections", "goodput", "access_log", "log_format", "requests_per_connection", "resumed", "object", "server",
-        "certificate_key", "suite", "group", "http", "streams", "busy", "latency", "open_connections", "price", "trials",
+        "growth", "peak", "certificate_key", "suite", "group", "http", "streams", "busy", "latency", "open_connections",
+        "price", "trials",
     ])]
     pub(super) file: Option<PathBuf>,
 
@@ -63,6 +64,16 @@ pub(crate) struct Arguments {
     /// What is asked for: a size, or several with their shares: '4KiB 70%, 64KiB 25%, 4MiB 5%'
     #[arg(long, value_name = "LIST", default_value = "16KiB", help_heading = TRAFFIC)]
     pub(super) object: Mix,
+
+    /// By how much the traffic is to grow, such as 30%
+    #[arg(long, value_name = "PERCENT", value_parser = growth, help_heading = TRAFFIC)]
+    pub(super) growth: Option<f64>,
+
+    /// How many times as much as that its peak has, such as 2.5
+    ///
+    /// For rates that are means. An access log is planned by its busiest minute already.
+    #[arg(long, value_name = "FACTOR", value_parser = peak, help_heading = TRAFFIC)]
+    pub(super) peak: Option<f64>,
 
     /// The server: nginx, embedded, haproxy, apache or caddy; with --http 3 embedded or caddy
     #[arg(long, value_name = "SERVER", default_value = "nginx", help_heading = TARGET)]
@@ -119,6 +130,10 @@ pub(crate) struct Arguments {
     /// Print one JSON object instead
     #[arg(long, help_heading = OUTPUT)]
     pub(super) json: bool,
+
+    /// Also print how the costs were measured
+    #[arg(short, long, help_heading = OUTPUT)]
+    pub(super) verbose: bool,
 }
 
 const TRAFFIC: &str = "Traffic";
@@ -130,7 +145,7 @@ Examples:
   toll plan --new-connections 3000/s --resumed 60% --requests-per-connection 8 \\
       --object '4KiB 70%, 64KiB 25%, 4MiB 5%' --certificate-key ecdsa:p256
   toll plan --goodput 20Gb/s --object 4MiB --requests-per-connection 20 --busy 50%
-  toll plan --access-log /var/log/nginx/access.log.1.gz --price 0.043/h
+  toll plan --access-log /var/log/nginx/access.log.1.gz --growth 30% --price 0.043/h
 
 Exit codes: 0 done; 1 the latency is not kept; 2 the request was wrong; 3 the check failed: the costs do not explain what the
 traffic costs, or something other than the server limited it.";
@@ -142,7 +157,29 @@ fn price(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("`{text}` is not a price of an hour; write 0.043/h"))
 }
 
+/// As a share: 0.3 of `30%`.
+fn growth(text: &str) -> Result<f64, String> {
+    let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    let percent = percent.filter(|percent| (0.0..=10_000.0).contains(percent));
+    let percent = percent.ok_or_else(|| {
+        format!("`{text}` is not a growth; write 30%, or another share from 0% to 10000%")
+    })?;
+    Ok(percent / 100.0)
+}
+
+fn peak(text: &str) -> Result<f64, String> {
+    let factor = text.trim_end_matches('x').parse::<f64>().ok();
+    factor.filter(|factor| (1.0..=1_000.0).contains(factor)).ok_or_else(|| {
+        format!("`{text}` is not a peak; write how many times the mean it is, 2.5, from 1 to 1000")
+    })
+}
+
 impl Arguments {
+    /// How many times the traffic that is given is planned for.
+    pub(super) fn factor(&self) -> f64 {
+        (1.0 + self.growth.unwrap_or(0.0)) * self.peak.unwrap_or(1.0)
+    }
+
     /// Refuses what cannot be asked for together.
     pub(super) fn check(&self) -> Result<(), Failure> {
         if !(1..=95).contains(&self.busy.get()) {

@@ -37,7 +37,8 @@ pub(super) fn parse(text: &str) -> Result<Arguments, String> {
         let value = match value {
             Value::String(text) => text.clone(),
             Value::Integer(number) => number.to_string(),
-            _ => return Err(format!("{key} is neither a text nor a whole number")),
+            Value::Float(number) => number.to_string(),
+            _ => return Err(format!("{key} is neither a text nor a number")),
         };
         flags.push(format!("--{key}={value}"));
     }

@@ -3,10 +3,11 @@
 use ::load::Http;
 use capacity::Plan;
 use journal::TrialLine;
-use observe::{CpuQuota, KernelTlsCounters};
+use observe::{CpuQuota, Fact, KernelTlsCounters, Root};
 use serde::Serialize;
 use stats::{Decision, Estimate};
 use tls::CertificateKey;
+use units::BitsPerSecond;
 
 use super::arguments::Arguments;
 use super::energy::Energy;
@@ -50,9 +51,36 @@ pub(super) struct PlanOutcome {
     /// What toll's control group allowed while the plan was measured, where that is less than the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cpu_quota: Option<CpuQuota>,
+    /// The interfaces of this machine that could carry it.
+    pub(super) links: Vec<LinkUse>,
     /// Per hour, where a price was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) price_per_hour: Option<f64>,
+}
+
+/// An interface that is up.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct LinkUse {
+    pub(super) name: String,
+    /// What it carries; `None` where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) bits_per_s: Option<f64>,
+    /// Why that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) why: Option<String>,
+}
+
+impl LinkUse {
+    pub(super) fn all() -> Vec<Self> {
+        let of = |(name, speed): (String, Fact<BitsPerSecond>)| {
+            let (speed, why) = match speed.or_why() {
+                Ok(speed) => (Some(speed.0), None),
+                Err(why) => (None, Some(why)),
+            };
+            Self { name, bits_per_s: speed, why }
+        };
+        check::link_speeds(&Root::machine()).into_iter().map(of).collect()
+    }
 }
 
 /// The costs beside the traffic itself.

@@ -11,9 +11,9 @@ use super::percent::percent;
 use super::words;
 
 pub(super) fn shown(outcome: &PlanOutcome) -> ShownAnswer {
-    let mut notes = words::paragraphs(outcome).into_iter();
+    let mut sentences = words::paragraphs(outcome).into_iter();
     // What keeps a plan from standing comes first.
-    let doubts = notes.by_ref().take(usize::from(!outcome.check.holds())).map(Caveat::from);
+    let doubts = sentences.by_ref().take(usize::from(!outcome.check.holds())).map(Caveat::from);
     let doubts = doubts.collect();
     let cores = words::cores(&outcome.plan.cores);
     ShownAnswer {
@@ -25,7 +25,8 @@ pub(super) fn shown(outcome: &PlanOutcome) -> ShownAnswer {
             advice: None,
         }),
         charts: [Some(stack(outcome)), tornado(outcome)].into_iter().flatten().collect(),
-        notes: notes.collect(),
+        sentences: sentences.collect(),
+        notes: words::calibration(outcome),
         doubts,
         ..ShownAnswer::default()
     }

@@ -108,6 +108,7 @@ pub(super) fn outcome(
         not_measured,
         latency: arguments.latency.as_ref().map(|limit| limit.judge(&lines)),
         memory: None,
+        links: Vec::new(),
         cpu_quota: None,
         energy: Energy::of(&lines),
     })
@@ -311,11 +312,11 @@ mod tests {
         let json = serde_json::to_string_pretty(&outcome).unwrap();
         let quota = serde_json::json!({ "quota_us": 150_000, "period_us": 100_000 });
         let limited = PlanOutcome { cpu_quota: serde_json::from_value(quota).unwrap(), ..outcome };
-        let limited = words::of(&limited);
+        let limited = words::of(&limited, true);
         let limited = limited.lines().skip_while(|line| !line.starts_with("Measured under"));
         let limited = limited.take_while(|line| !line.starts_with("Traffic")).collect::<Vec<_>>();
         support::assert_golden!([
-            ("a plan", words::of(&plan(&lines(7, 1.0)).unwrap())),
+            ("a plan", words::of(&plan(&lines(7, 1.0)).unwrap(), true)),
             ("under a quota", limited.join("\n")),
             ("to programs", json),
         ]);
@@ -355,13 +356,13 @@ mod tests {
             assert!(found.not_measured.iter().any(|of| of.contains("8 cores")));
         }
         let found = planned("5000/s", &lines(7, 1.0), &measured).unwrap();
-        support::assert_golden!([("several cores", words::of(&found))]);
+        support::assert_golden!([("several cores", words::of(&found, true))]);
         // 1.9 cores are 2.09 with what two of them take, so that they are planned as on four, which is said.
         let found = planned("3520/s", &lines(7, 1.0), &measured).unwrap();
         let cores = 0.54 * 3.52 * 1.25;
         assert!((found.plan.cores.median - cores).abs() < 1e-6, "{:?}", found.plan.cores);
         assert_eq!(found.scaled_as_on, Some(4));
-        assert!(words::of(&found).contains("On 4 cores the same work"));
+        assert!(words::of(&found, true).contains("On 4 cores the same work"));
         // Without one core of the same run there is nothing to compare with.
         let found = planned("5000/s", &lines(7, 1.0), &several(7, &[(2, 1.1, full)])).unwrap();
         assert!(found.scaling.is_empty() && (found.plan.cores.median - 2.7).abs() < 1e-6);
@@ -377,8 +378,8 @@ mod tests {
         let client = plan(&by_client).unwrap();
         assert!(!client.check.holds() && client.check.refused.is_some());
         support::assert_golden!([
-            ("dearer", words::of(&dearer)),
-            ("the client's limit", words::of(&client)),
+            ("dearer", words::of(&dearer, true)),
+            ("the client's limit", words::of(&client, true)),
         ]);
         assert!(plan(&lines(0, 1.0)).is_err());
     }
@@ -451,7 +452,7 @@ mod tests {
             [2, 6].map(|rounds| plan(&lines(rounds, 1.0)).unwrap().check.holds()),
             [false, true]
         );
-        support::assert_golden!([("two rounds", words::of(&plan(&lines(2, 1.0)).unwrap()))]);
+        support::assert_golden!([("two rounds", words::of(&plan(&lines(2, 1.0)).unwrap(), true))]);
     }
 
     #[test]

@@ -29,6 +29,20 @@ pub(super) struct PlannedTraffic {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) log_overridden: Option<LogOverridden>,
     pub(super) assumed: Assumed,
+    /// How many times the traffic that was given this is, where it is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) grown: Option<Grown>,
+}
+
+/// What traffic that was given is multiplied by.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(super) struct Grown {
+    pub(super) factor: f64,
+    /// Growth as a share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) growth: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) peak: Option<f64>,
 }
 
 /// What neither a flag nor the log says, so that one request on each connection is taken, or no resumption.
@@ -62,6 +76,9 @@ impl PlannedTraffic {
             (None, Some(rate), _) => rate.0 / 8.0 / (requests * mean_bytes),
             (None, None, rate) => rate.map_or(0.0, |rate| rate.0),
         };
+        let Arguments { growth, peak, .. } = *arguments;
+        let grown = Grown { factor: arguments.factor(), growth, peak };
+        let connections_per_s = connections_per_s * grown.factor;
         if !(connections_per_s.is_finite() && connections_per_s > 0.0 && resumed.is_finite()) {
             return Err(Failure::request(
                 "the traffic has no connections; give a rate above 0, and with a log in which none is opened \
@@ -82,6 +99,7 @@ impl PlannedTraffic {
             log,
             log_overridden,
             assumed,
+            grown: Some(grown).filter(|of| of.growth.is_some() || of.peak.is_some()),
         })
     }
 }
@@ -166,6 +184,27 @@ mod tests {
         }
         let traffic = planned(&[" 2 r"], &[&requests[..], &["--resumed", "0%"]].concat());
         assert_eq!(traffic.unwrap().traffic.requests_per_connection, 6.0);
+    }
+
+    #[test]
+    fn growth_and_a_peak_multiply_the_traffic() {
+        let plain = planned(&[""], &[]).unwrap();
+        assert_eq!(plain.grown, None);
+        let grown = planned(&[""], &["--growth", "30%", "--peak", "2.5"]).unwrap();
+        let times = grown.traffic.connections_per_s / plain.traffic.connections_per_s;
+        assert!((times - 3.25).abs() < 1e-9 && grown.grown.unwrap().factor == 1.3 * 2.5, "{times}");
+        for absurd in [
+            ["--growth", "30"],
+            ["--growth", "-5%"],
+            ["--growth", "inf%"],
+            ["--growth", "NaN%"],
+            ["--peak", "0.5"],
+            ["--peak", "1e9"],
+            ["--peak", "high"],
+        ] {
+            let flags = ["plan", "--new-connections", "5/s"].into_iter().chain(absurd);
+            assert!(Command::try_parse_from(flags).is_err(), "{absurd:?}");
+        }
     }
 
     #[test]

@@ -8,14 +8,33 @@ use units::{BitsPerSecond, Nanos, PerSecond, decimal, places};
 use super::latency::Latency;
 use super::log;
 use super::memory::Memory;
-use super::outcome::{Check, OtherBusy, PlanOutcome};
+use super::outcome::{Check, LinkUse, OtherBusy, PlanOutcome};
 use super::percent::percent;
 use super::traffic::{Assumed, LogOverridden};
 use crate::screen;
 
-pub(super) fn of(outcome: &PlanOutcome) -> String {
-    let paragraphs = paragraphs(outcome).into_iter();
+/// With how it was measured where all is wanted.
+pub(super) fn of(outcome: &PlanOutcome, is_verbose: bool) -> String {
+    let calibration = calibration(outcome).into_iter().filter(|_| is_verbose);
+    let paragraphs = paragraphs(outcome).into_iter().chain(calibration);
     paragraphs.map(|words| format!("{}\n", screen::wrapped(&words))).collect()
+}
+
+/// How the costs were measured.
+pub(super) fn calibration(outcome: &PlanOutcome) -> Vec<String> {
+    let quarter = match &outcome.quarter.refused {
+        Some(why) => format!("A quarter of it is no check: {why}."),
+        None => format!(
+            "At {} of a core its parts, measured there too, give {}.",
+            percent(outcome.quarter.busy),
+            ratio(&outcome.quarter)
+        ),
+    };
+    let other = |OtherBusy { cell, asked, busy }: &OtherBusy| {
+        let (asked, busy) = (percent(*asked), percent(*busy));
+        format!("{cell} kept a core {busy} busy, not {asked}.")
+    };
+    [quarter].into_iter().chain(outcome.not_so_busy.iter().map(other)).collect()
 }
 
 /// Where the plan did not stand its check, that first.
@@ -55,14 +74,6 @@ pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
             ratio(&outcome.check)
         ));
     }
-    paragraph(match &outcome.quarter.refused {
-        Some(why) => format!("A quarter of it is no check: {why}."),
-        None => format!(
-            "At {} of a core its parts, measured there too, give {}.",
-            percent(outcome.quarter.busy),
-            ratio(&outcome.quarter)
-        ),
-    });
     let mut of_several = outcome.scaling.iter();
     if let Some(of) = of_several.find(|of| Some(of.cores) == outcome.scaled_as_on) {
         let most =
@@ -72,10 +83,6 @@ pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
             of.cores,
             estimate(&of.over_one_core, |ratio| decimal(ratio, 2)),
         ));
-    }
-    for OtherBusy { cell, asked, busy } in &outcome.not_so_busy {
-        let (asked, busy) = (percent(*asked), percent(*busy));
-        paragraph(format!("{cell} kept a core {busy} busy, not {asked}."));
     }
     for saving in &outcome.savings {
         let (choice, n) = (&saving.choice, saving.cores.n);
@@ -139,6 +146,18 @@ pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
         BitsPerSecond(traffic.bits_per_s()),
         minute.unwrap_or_default(),
     ));
+    if let Some(grown) = &wanted.grown {
+        let growth = grown.growth.map(|share| format!("a growth of {}", percent(share)));
+        let peak = grown.peak.map(|peak| format!("a peak of {} times the rest", number(peak)));
+        let both: Vec<String> = growth.into_iter().chain(peak).collect();
+        paragraph(format!(
+            "That is {} times what was given, for {}: without it {} cores.",
+            number(grown.factor),
+            both.join(" and "),
+            number(plan.cores.median / grown.factor),
+        ));
+    }
+    paragraph(network(&outcome.links, traffic.bits_per_s()));
     if let Some(log) = &wanted.log {
         paragraph(log::in_words(log, outcome.http));
     }
@@ -159,6 +178,23 @@ pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
         paragraph(format!("Not measured: {what}."));
     }
     found
+}
+
+/// What share of its interfaces this many bits of bodies per second take.
+fn network(links: &[LinkUse], bits_per_s: f64) -> String {
+    let link = |LinkUse { name, bits_per_s: speed, why }: &LinkUse| match speed {
+        Some(speed) => format!(
+            "{} of what {name} carries ({})",
+            percent(bits_per_s / speed),
+            BitsPerSecond(*speed)
+        ),
+        None => format!("what {name} carries is not known: {}", why.as_deref().unwrap_or_default()),
+    };
+    let links: Vec<String> = match links {
+        [] => vec!["what it carries is not known: no interface but loopback is up here".to_owned()],
+        links => links.iter().map(link).collect(),
+    };
+    format!("Network, for the bodies alone: {}.", links.join("; "))
 }
 
 fn failed(check: &Check) -> String {

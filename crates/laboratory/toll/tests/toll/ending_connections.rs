@@ -1,5 +1,5 @@
 //! Connections that the client ends after a number of requests: handshakes and requests counted apart,
-//! with toll's own server and with nginx, as the receipt, the screen and a study show it.
+//! with the embedded server and with nginx, as the receipt, the screen and a study show it.
 
 use std::sync::Arc;
 

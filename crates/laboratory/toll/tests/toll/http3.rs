@@ -1,4 +1,4 @@
-//! `toll load --http 3`, against toll's own server and where there is none.
+//! `toll load --http 3`, against the embedded server and where there is none.
 
 use support::{Serve, text, toll};
 use tls::{CertificateKey, Identity};

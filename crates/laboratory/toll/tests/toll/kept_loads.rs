@@ -110,3 +110,63 @@ fn what_cannot_be_kept_is_refused_before_anything_is_made() {
     assert_eq!(command.output().unwrap().status.code(), Some(2));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
+
+/// What `toll load --json` printed is a side of a comparison, beside a folder and beside another one.
+#[test]
+fn printed_trials_are_compared_with_folders_and_with_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let server = Serve::pinned(&["--certificate-key", "ecdsa:p256"]);
+    output(load(&server, folder, &["--trials", "2", "--out", "kept"]));
+    let printed: Vec<u8> =
+        (0..2).flat_map(|_| output(load(&server, folder, &["--json"])).stdout).collect();
+    std::fs::write(folder.join("printed.json"), &printed).unwrap();
+    let kept = output(load(&server, folder, &["--json", "--trials", "2", "-c", "2", "--out", "x"]));
+    std::fs::write(folder.join("lines.json"), &kept.stdout).unwrap();
+
+    for [a, b] in
+        [["kept", "printed.json"], ["printed.json", "kept"], ["printed.json", "lines.json"]]
+    {
+        let mut compare = toll();
+        compare.current_dir(folder).args(["compare", a, b, "--json"]);
+        let compare = compare.output().unwrap();
+        let compared: Value = serde_json::from_slice(&compare.stdout).unwrap();
+        let metric = &compared["metrics"][0];
+        assert_eq!(metric["metric"], "rate-per-server-cpu", "{a} {b}: {compared}");
+        let [cell] = &metric["cells"].as_array().unwrap()[..] else { panic!("{compared}") };
+        for side in ["a", "b"] {
+            assert_eq!(cell[side]["samples"].as_array().map(Vec::len), Some(2), "{compared}");
+        }
+        let differences = compared["differences"].as_array().unwrap();
+        let connections = differences.iter().find(|of| of["what"] == "connections");
+        let connections = connections.map(|of| (of["a"].as_str(), of["b"].as_str()));
+        // What a receipt says was asked for is compared as the settings of a study are.
+        let expected = (b == "lines.json").then_some((Some("4"), Some("2")));
+        assert_eq!(connections, expected, "{differences:?}");
+        let unknown = compared["not_compared"].as_array().unwrap();
+        assert!(unknown.contains(&"the machine".into()), "{unknown:?}");
+    }
+    // As often as the printed one was measured.
+    let against = output(load(&server, folder, &["--against", "printed.json", "--out", "after"]));
+    assert!(text(&against.stdout).contains("B/A"), "{}", text(&against.stdout));
+    let after = Journal::read(&folder.join("after/journal.jsonl")).unwrap().trials;
+    assert!(after.len() >= 2);
+
+    let half = &printed[..printed.len() - 200];
+    for (name, content, words) in [
+        ("half.json", half, "is cut off"),
+        ("shop.json", b"{\"requests\": 7}", "no trial of toll load --json"),
+        ("page.json", b"<html></html>", "not JSON"),
+        ("empty.json", b"", "nothing in it"),
+    ] {
+        std::fs::write(folder.join(name), content).unwrap();
+        for [a, b] in [["kept", name], [name, "kept"]] {
+            let mut compare = toll();
+            let refused = compare.current_dir(folder).args(["compare", a, b]).output().unwrap();
+            let why = text(&refused.stderr);
+            assert_eq!(refused.status.code(), Some(2), "{why}");
+            assert!(why.contains(name) && why.contains(words), "{why}");
+            assert_eq!(why.trim_end().lines().count(), 1, "{why}");
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! Requests of other methods, and answers with other statuses, against toll's own server and nginx.
+//! Requests of other methods, and answers with other statuses, against the embedded server and nginx.
 
 use std::sync::Arc;
 

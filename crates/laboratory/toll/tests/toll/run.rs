@@ -317,7 +317,7 @@ fn quick_is_a_study_that_toll_brings_along() {
         toll().args(["run", "quick", "--dry-run"]).current_dir(folder.path()).output().unwrap();
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(said.contains("14 cells, ") && said.contains(" 196 trials"), "{said}");
+    assert!(said.contains("16 cells, ") && said.contains(" 224 trials"), "{said}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

@@ -207,7 +207,7 @@ fn a_part_of_a_study_is_forecast_and_told() {
     let part = ["run", "quick", "--only", "suite=none", "--trials", "3", "--dry-run"];
     let told = said(&toll_output(&part));
     assert!(told.contains("2 cells, 3 trials each, 6 trials in all"), "{told}");
-    assert!(told.contains("Note: cut: 2 of 14 cells, only suite=none"), "{told}");
+    assert!(told.contains("Note: cut: 2 of 16 cells, only suite=none"), "{told}");
     let output = toll_output(&["run", "quick", "--only", "siute=none", "--dry-run"]);
     assert_eq!(output.status.code(), Some(2));
     let error = text(&output.stderr);

@@ -6,6 +6,7 @@ use study::metric::{Kind, words_of};
 use units::{Quantity, thousands};
 
 use super::bars::{self, combinations};
+use super::headline::{Shown, of_figures};
 use super::overview::limits;
 use super::{bill, crossovers, curves, published};
 use crate::analysis::caveats::said_once;
@@ -14,7 +15,7 @@ use crate::analysis::{
 };
 use crate::caveat::Caveat;
 use crate::figure::Decided;
-use crate::findings::{Chart, Column, ShownAnswer, Table, TableCell};
+use crate::findings::{Chart, Column, Headline, ShownAnswer, Table, TableCell};
 use crate::label::without_what_is_common;
 use crate::wording::{
     brief, capitalized, interval, list_of, ratio_in_short, ratio_interval, sign, unique,
@@ -49,12 +50,25 @@ pub(super) fn answer(analysis: &Analysis, answers: &[&Answer]) -> Option<ShownAn
     let notes = notes.chain(published).chain(is_projected.then(|| PROJECTED.to_owned()));
     Some(ShownAnswer {
         title: title(first),
-        headline: first.headline.clone(),
+        headline: first.headline.clone().or_else(|| headline(answers)),
         tables: tables.into_iter().flatten().chain(projections).collect(),
         charts: charts(answers),
         notes: unique(notes.chain(loopback).chain(purity)),
         doubts: doubts(answers),
+        ..ShownAnswer::default()
     })
+}
+
+/// Its figures, where no author put them into words.
+fn headline(answers: &[&Answer]) -> Option<Headline> {
+    let rows: Vec<_> = answers.iter().flat_map(|answer| rows(answer)).collect();
+    let labels: Vec<Vec<String>> = rows.iter().map(|(label, _)| label.clone()).collect();
+    let shown =
+        without_what_is_common(&labels).into_iter().zip(&rows).filter_map(|(label, (_, bar))| {
+            let median = bar.figure.as_ref()?.median();
+            Some(Shown { label, median, mark: bar.mark, ratio: bar.ratio.as_ref() })
+        });
+    of_figures(answers[0].metric, answers[0].operation, shown.collect())
 }
 
 /// Answers whose titles are the same have that of their case besides.

@@ -7,6 +7,7 @@ use study::Metric;
 use units::{Quantity, Unit};
 
 use crate::analysis::{CellSummary, SearchEnd};
+use crate::label::without_what_is_common;
 use crate::wording::{brief, brief_beside};
 
 /// What one operation of these cells is; requests where they differ.
@@ -39,6 +40,17 @@ pub(super) fn windows<'a>(lines: impl IntoIterator<Item = &'a TrialLine>) -> Str
     match least == most {
         true => format!("in windows of {least}"),
         false => format!("in windows of {least} to {most}"),
+    }
+}
+
+/// What tells these cells from each other: where they are of several cases, with those.
+pub(super) fn labels(cells: &[&CellSummary]) -> Vec<String> {
+    match cells.iter().all(|cell| cell.case == cells[0].case) {
+        true => {
+            let whole: Vec<_> = cells.iter().map(|cell| cell.label_parts.clone()).collect();
+            without_what_is_common(&whole)
+        }
+        false => cells.iter().map(|cell| title(cell)).collect(),
     }
 }
 

@@ -1,9 +1,8 @@
 //! Where the CPU time went: the server's and the client's, side by side.
 
-use super::cell_labels::{operation, title as cell_title, unit};
+use super::cell_labels::{labels, operation, unit};
 use crate::analysis::CellSummary;
 use crate::findings::{Bar, BarRow, Bars, Chart, Series};
-use crate::label::without_what_is_common;
 use load::Operation;
 use study::Metric;
 use study::metric::words_of;
@@ -36,21 +35,16 @@ fn chart(
 ) -> Option<Bars> {
     let has_any = |cell: &&CellSummary| of.iter().any(|of| cell.figure(*of).is_some());
     let cells: Vec<&CellSummary> = cells.iter().copied().filter(has_any).collect();
-    let first = cells.first()?;
-    let labels: Vec<String> = match cells.iter().all(|cell| cell.case == first.case) {
-        true => {
-            let whole: Vec<_> = cells.iter().map(|cell| cell.label_parts.clone()).collect();
-            without_what_is_common(&whole)
-        }
-        false => cells.iter().map(|cell| cell_title(cell)).collect(),
-    };
+    if cells.is_empty() {
+        return None;
+    }
     let unit = unit(of[0], cells.iter().copied());
     Some(Bars {
         title: words_of(operation(cells.iter().copied()), title).into_owned(),
         subtitle: "of the server and of the client that loads it".to_owned(),
         axis: format!("{} of CPU time{what_for}; lower is better", unit.name),
         unit,
-        rows: cells.iter().zip(labels).map(|(cell, label)| row(cell, label, of)).collect(),
+        rows: cells.iter().zip(labels(&cells)).map(|(cell, label)| row(cell, label, of)).collect(),
         ..Bars::default()
     })
 }

@@ -41,6 +41,7 @@ pub(super) fn answer(cells: &[CellSummary], changes: &[ProfileChange]) -> Option
         charts: charts(&sampled),
         notes: changes_in_words.chain(each).chain([how(first)]).chain(others).collect(),
         doubts: doubts.into_iter().chain(not_sampled).map(Caveat::from).collect(),
+        ..ShownAnswer::default()
     })
 }
 

@@ -42,9 +42,8 @@ fn figures(cells: &[&CellSummary], case: &str, answers: &[Answer]) -> Vec<Figure
             columns.iter().any(|column| column.metric == metric)
         })
     };
-    let has_bodies = cells
-        .iter()
-        .any(|cell| cell.operation != Operation::Session && cell.figure(Metric::Goodput).is_some());
+    let has_bodies =
+        cells.iter().any(|cell| cell.operation != Operation::Session && cell.is_of_bytes());
     let is_counted =
         cells.iter().any(|cell| cell.figure(Metric::InstructionsPerOperation).is_some());
     let mut columns = match (is_of(&OF_BODIES), is_of(&OF_OPERATIONS)) {

@@ -98,7 +98,7 @@ fn what_the_rows_leave_open_is_the_same_for_all_and_named() {
     scene.measure(0, 30e9, &SPREAD);
     scene.measure(2, 20e9, &SPREAD);
     scene.measure(3, 10e9, &SPREAD);
-    assert_eq!(headline(&scene).sentence, "20.0 Gb/s and 10.0 Gb/s (toll's own server).");
+    assert_eq!(headline(&scene).sentence, "20.0 Gb/s and 10.0 Gb/s (embedded).");
 }
 
 #[test]

@@ -212,7 +212,7 @@ impl Bench for Stage {
         if self.late_in.contains(&number) {
             line.valid = false;
             line.receipt.mismatch.push(trial::Mismatch {
-                what: "connections".to_owned(),
+                what: "connections up".to_owned(),
                 asked: "64 kept open".to_owned(),
                 obtained: "fewer".to_owned(),
             });

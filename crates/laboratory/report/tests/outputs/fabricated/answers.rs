@@ -120,7 +120,7 @@ fn answer(cells: &[CellSummary], case: &str, server: &str, metric: Metric) -> An
         },
         common: BTreeMap::from([("target.server".to_owned(), server.to_owned())]).into(),
         common_in_words: vec![
-            if server == "nginx" { "nginx" } else { "toll's own server" }.to_owned(),
+            if server == "nginx" { "nginx" } else { "embedded" }.to_owned(),
         ],
         bars: cells
             .iter()

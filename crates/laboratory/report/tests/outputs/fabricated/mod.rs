@@ -13,6 +13,7 @@ use answer::analysis::{
     Analysis, CellSummary, CpuUse, Decisions, Figure, Invalid, Remeasured, Repeated,
 };
 use answer::claims::{ClaimResult, JudgedClaim};
+use answer::compare::ComparedRun;
 use answer::costs::Costs;
 use answer::findings::{Findings, Quality};
 use answer::{Mark, MeasuredRow, TrialCounts};
@@ -47,6 +48,12 @@ pub struct Fabricated {
 }
 
 impl Fabricated {
+    /// It as one of two that are compared, of which the studies are not known.
+    pub fn side(&self) -> ComparedRun<'_> {
+        let Self { analysis, machine, hosts, targets, .. } = self;
+        ComparedRun { study: None, analysis, machine: machine.as_ref(), hosts, targets }
+    }
+
     /// What a report shows of it.
     pub fn findings(&self) -> Findings {
         self.analysis.findings(&self.lines)
@@ -423,4 +430,23 @@ fn targets() -> Vec<TargetRecord> {
         ),
         target("nginx-2", "nginx", HOSTILE, "ecdsa:p256 certificate"),
     ]
+}
+
+/// A study of its user's own, which asks for no answer; one cell was not timed.
+pub fn without_answers() -> Fabricated {
+    let mut run = whole();
+    run.analysis.answers.clear();
+    run.analysis.servers.clear();
+    let samples = &mut run.cell_mut("nginx, AES-128-GCM").row.samples;
+    assert!([Metric::P50, Metric::P99].iter().all(|metric| samples.remove(metric).is_some()));
+    run
+}
+
+/// The same cells later: each does twice as much, and one has another key.
+pub fn later() -> Fabricated {
+    let mut run = whole();
+    for samples in run.analysis.cells.iter_mut().flat_map(|cell| cell.row.samples.values_mut()) {
+        samples.iter_mut().for_each(|(_, sample)| *sample *= 2.0);
+    }
+    run
 }

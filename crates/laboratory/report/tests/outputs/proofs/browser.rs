@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::fabricated::{self, Fabricated};
 
-const WIDE: (u32, u32) = (1200, 800);
+const WIDE: (u32, u32) = (1280, 800);
 const PHONE: (u32, u32) = (390, 844);
 
 /// A report in a browser.
@@ -114,18 +114,21 @@ fn charts_are_drawn_and_nothing_is_loaded() {
     let charts = shown.ask("page.charts()");
     let charts = charts.as_array().unwrap();
     let answers = 3;
-    assert_eq!(charts.len(), answers + 2 + 2);
+    let rates = 3;
+    assert_eq!(charts.len(), answers + rates + 2 + 2);
     for (rule, chart) in charts[..answers].iter().enumerate() {
         let of_rule = run.analysis.answers.iter().filter(|answer| answer.rule == rule);
         let bars: usize = of_rule.map(|answer| answer.bars.len()).sum();
         assert_eq!((&chart["bars"], &chart["rows"]), (&json!(bars), &json!(bars)), "{chart}");
     }
     // A bar for the server and one for the client, in the charts of CPU time.
-    let splits: u64 =
-        charts[answers..answers + 2].iter().map(|c| c["bars"].as_u64().unwrap()).sum();
+    let splits: u64 = charts[answers + rates..answers + rates + 2]
+        .iter()
+        .map(|c| c["bars"].as_u64().unwrap())
+        .sum();
     assert_eq!(splits, 2 * run.analysis.cells.len() as u64);
     // What used each of the two CPUs, for each of two keys.
-    for chart in &charts[answers + 2..] {
+    for chart in &charts[answers + rates + 2..] {
         assert_eq!(chart["rows"], 2 * 2, "{chart}");
         assert!(chart["bars"].as_u64() >= Some(2 * 2), "{chart}");
     }
@@ -408,4 +411,76 @@ fn a_phone_shows_all_without_moving_sideways() {
     // The hostile texts were shown, and did nothing.
     let images = shown.ask("document.images.length + document.scripts.length");
     assert_eq!(images, 1);
+}
+
+/// How far the charts of the first section reach, as a share of the page's width.
+const REACH: &str = "(() => { const main = document.querySelector('main').getBoundingClientRect(); \
+                     const ends = [...document.querySelectorAll('#question-1 figure')] \
+                     .map((figure) => figure.getBoundingClientRect().right); \
+                     return (Math.max(...ends) - main.left) / main.width; })()";
+
+/// How far the legend ends above the first chart, in pixels.
+const LEGEND: &str = "document.querySelector('figure.chart').getBoundingClientRect().top - \
+                      document.querySelector('p.key').getBoundingClientRect().bottom";
+
+#[test]
+fn a_study_without_answers_shows_its_rates_first_at_both_widths() {
+    let run = fabricated::without_answers();
+    let shown = Shown::new(&run);
+    for (size, name) in [(WIDE, "own-wide"), (PHONE, "own-phone")] {
+        shown.resize(size);
+        assert_eq!(
+            shown.ask("document.querySelector('main h2').textContent"),
+            "Rates and latencies"
+        );
+        assert!(shown.ask("page.bottom('.tile')").as_f64() <= Some(f64::from(size.1)), "{name}");
+        let legend = shown.ask(LEGEND).as_f64().unwrap();
+        assert!((0.0..60.0).contains(&legend), "{name}: {legend}");
+        assert!(shown.ask(REACH).as_f64() > Some(0.95), "{name}: {}", shown.ask(REACH));
+        // Two charts beside each other, and below each other on a phone.
+        let tops = "[...document.querySelectorAll('#question-1 > .charts figure')].slice(0, 2) \
+                    .map((figure) => figure.getBoundingClientRect().top)";
+        let tops = shown.ask(tops);
+        assert_eq!(tops[0] == tops[1], size == WIDE, "{tops}");
+        shown.picture(name);
+        let open = "document.querySelectorAll('#question-1 details').forEach((d) => d.open = true)";
+        shown.browser.script(open);
+        assert_eq!(shown.ask("page.overlapping()"), json!([]), "{name}");
+        assert_eq!(shown.ask("page.cut()"), json!([]), "{name}");
+        assert!(shown.ask("page.overflow()").as_f64().unwrap() <= 0.0, "{name}");
+        shown.picture(&format!("{name}-opened"));
+        shown.browser.script(&open.replace("true", "false"));
+    }
+    // The distribution of one latency by a click.
+    let distribution = "document.querySelector('#question-1 details figure')";
+    assert_eq!(shown.ask(&format!("{distribution}.checkVisibility()")), false);
+    shown.browser.click("#question-1 details > summary");
+    assert_eq!(shown.ask(&format!("{distribution}.checkVisibility()")), true);
+    let labels = shown.ask(&format!("{distribution}.querySelectorAll('.label').length"));
+    assert!(labels.as_u64() >= Some(5), "{labels}");
+}
+
+#[test]
+fn two_runs_are_beside_each_other_at_both_widths() {
+    let (before, after) = (fabricated::whole(), fabricated::later());
+    let comparison = answer::compare::Comparison::of(&before.side(), &after.side(), &[]);
+    let page = report::comparison_html(&comparison, ["results/monday", "results/tuesday"]).unwrap();
+    let shown = Shown::page(&page);
+    for (size, name) in [(WIDE, "compare-wide"), (PHONE, "compare-phone")] {
+        shown.resize(size);
+        assert_eq!(shown.ask("document.querySelector('main h2').textContent"), "What changed");
+        assert_eq!(shown.ask("page.overlapping()"), json!([]), "{name}");
+        assert_eq!(shown.ask("page.cut()"), json!([]), "{name}");
+        assert!(shown.ask("page.overflow()").as_f64().unwrap() <= 0.0, "{name}");
+        // The bar of A, above that of B.
+        let rows = "[...document.querySelectorAll('figure .row')].slice(0, 2) \
+                    .map((row) => row.getBoundingClientRect().top)";
+        let rows = shown.ask(rows);
+        assert!(rows[0].as_f64() < rows[1].as_f64(), "{rows}");
+        shown.picture(name);
+    }
+    shown.media("screen", "dark");
+    shown.resize(WIDE);
+    shown.picture("compare-dark");
+    assert!(shown.browser.log("browser").is_empty());
 }

@@ -1,7 +1,7 @@
 // What the test asks a page for; each is a property of `page`.
 const page = {
   // The bars of each chart with the room that they have.
-  charts: () => [...document.querySelectorAll("figure.chart:not(.search)")].map((figure) => {
+  charts: () => [...document.querySelectorAll("figure.chart:not(.search)")].filter((figure) => figure.checkVisibility()).map((figure) => {
     const room = figure.getBoundingClientRect();
     const bars = [...figure.querySelectorAll("rect.bar")].map((bar) => bar.getBoundingClientRect());
     return {

@@ -1,0 +1,189 @@
+//! What every cell did: its rate and its latencies, as charts, and how the latencies of one are distributed.
+
+use journal::{Role, TrialLine};
+use study::Metric;
+use study::metric::words_of;
+use trial::LatencyNs;
+use units::{Quantity, Unit};
+
+use super::cell_labels::{labels, operation, title, unit};
+use super::headline::{Shown, of_figures};
+use crate::analysis::{CellSummary, Figure};
+use crate::findings::{Bar, BarRow, Bars, Chart, Series, ShownAnswer};
+use crate::wording::{capitalized, list_of};
+
+/// All cells; with a headline where the study asks for no answer, and where nothing else is of them. `None` where
+/// nothing was timed.
+pub(super) fn answer(
+    cells: &[&CellSummary],
+    lines: &[TrialLine],
+    is_alone: bool,
+) -> Option<ShownAnswer> {
+    // Counts of instructions have no times.
+    let is_timed = |cell: &&CellSummary| {
+        cell.trials.done > 0 && cell.figure(Metric::InstructionsPerOperation).is_none()
+    };
+    let cells: Vec<&CellSummary> = cells.iter().copied().filter(is_timed).collect();
+    let (of_bytes, of_operations): (Vec<_>, Vec<_>) =
+        cells.iter().partition(|cell| cell.is_of_bytes());
+    let rates = [(Metric::Rate, of_operations), (Metric::Goodput, of_bytes)];
+    let rates = rates.into_iter().filter(|(_, cells)| !cells.is_empty());
+    let charts: Vec<Chart> = rates
+        .map(|(metric, cells)| rate(&cells, metric))
+        .chain((!cells.is_empty()).then(|| latencies(&cells)))
+        .map(Chart::Bars)
+        .collect();
+    (!charts.is_empty()).then(|| ShownAnswer {
+        title: "Rates and latencies".to_owned(),
+        headline: is_alone.then(|| headline(&cells)).flatten(),
+        charts,
+        folded: cells.iter().filter_map(|cell| distribution(cell, lines)).collect(),
+        ..ShownAnswer::default()
+    })
+}
+
+/// Of one cell its rate and its latencies; of several the lowest rate and the highest.
+fn headline(cells: &[&CellSummary]) -> Option<crate::findings::Headline> {
+    let metric = if cells[0].is_of_bytes() { Metric::Goodput } else { Metric::Rate };
+    let alike = cells.iter().filter(|cell| cell.is_of_bytes() == cells[0].is_of_bytes());
+    let alike: Vec<&CellSummary> = alike.copied().collect();
+    let shown = labels(&alike).into_iter().zip(&alike).filter_map(|(label, cell)| {
+        Some(Shown {
+            label,
+            median: cell.figure(metric)?.median(),
+            mark: cell.mark_of(metric),
+            ratio: None,
+        })
+    });
+    let headline = of_figures(metric, operation(alike.iter().copied()), shown.collect())?;
+    let [cell] = cells else { return Some(headline) };
+    let beside = [("one core", metric.row().beside), ("p50", Metric::P50), ("p99", Metric::P99)];
+    let beside = beside.into_iter().filter_map(|(name, metric)| {
+        let median = cell.figure(metric)?.median();
+        Some(format!("{name} {}", metric.row().quantity.unit_for([median]).text(median)))
+    });
+    let sentence = list_of([headline.sentence].into_iter().chain(beside));
+    Some(crate::findings::Headline { sentence, ..headline })
+}
+
+fn rate(cells: &[&CellSummary], metric: Metric) -> Bars {
+    let row = metric.row();
+    let (operation, unit) = (operation(cells.iter().copied()), unit(metric, cells.iter().copied()));
+    let axis = words_of(operation, row.axis);
+    let axis = match row.quantity {
+        Quantity::PerSecond => axis.into_owned(),
+        _ => format!("{} {axis}", unit.name),
+    };
+    let bar = |cell: &CellSummary| {
+        let (figure, mark) = (cell.figure(metric), cell.mark_of(metric));
+        vec![Bar { figure, mark, ..Bar::default() }]
+    };
+    Bars {
+        title: capitalized(&words_of(operation, row.words)),
+        subtitle: "of each cell".to_owned(),
+        axis: format!("{axis}; higher is better"),
+        unit,
+        rows: rows(cells, bar),
+        ..Bars::default()
+    }
+}
+
+fn latencies(cells: &[&CellSummary]) -> Bars {
+    let both = [("p50", Series::Server, Metric::P50), ("p99", Series::Others, Metric::P99)];
+    let unit = unit(Metric::P99, cells.iter().copied());
+    let bar = |cell: &CellSummary| {
+        let of = |(name, series, metric): (&str, Series, Metric)| Bar {
+            name: name.to_owned(),
+            series,
+            figure: cell.figure(metric),
+            ..Bar::default()
+        };
+        both.map(of).to_vec()
+    };
+    Bars {
+        title: "Latency".to_owned(),
+        subtitle: "of each cell: half of all operations took at most p50, 99 of 100 at most p99"
+            .to_owned(),
+        axis: axis_of_times(&unit),
+        unit,
+        rows: rows(cells, bar),
+        ..Bars::default()
+    }
+}
+
+fn axis_of_times(unit: &Unit) -> String {
+    format!("{} {}; lower is better", unit.name, Metric::P50.row().axis)
+}
+
+/// A row for each cell.
+fn rows(cells: &[&CellSummary], bars: impl Fn(&CellSummary) -> Vec<Bar>) -> Vec<BarRow> {
+    let row = |(label, cell): (String, &&CellSummary)| BarRow {
+        label,
+        bars: bars(cell),
+        lacking: cell.lacking.clone(),
+    };
+    labels(cells).into_iter().zip(cells).map(row).collect()
+}
+
+/// Percentiles of what was timed of one cell, in the trials of its figures.
+fn distribution(cell: &CellSummary, lines: &[TrialLine]) -> Option<(String, Chart)> {
+    type Percentiles = fn(&LatencyNs) -> [Option<u64>; 5];
+    let kinds: [(&str, Series, Percentiles); 4] = [
+        ("whole operation", Series::Server, |of| [of.p50, of.p90, of.p99, of.p99_9, of.max]),
+        ("without waiting to begin", Series::Interrupts, |of| {
+            [of.service_p50, of.service_p90, of.service_p99, of.service_p99_9, of.service_max]
+        }),
+        ("first byte", Series::Client, |of| {
+            let [p50, p90, p99] = [of.first_byte_p50, of.first_byte_p90, of.first_byte_p99];
+            [p50, p90, p99, of.first_byte_p99_9, of.first_byte_max]
+        }),
+        ("connection", Series::Others, |of| {
+            [of.connect_p50, of.connect_p90, of.connect_p99, of.connect_p99_9, of.connect_max]
+        }),
+    ];
+    let is_own = |trial: &&TrialLine| {
+        let p50 = Metric::P50.value(&trial.line).map(|value| (trial.place.round, value));
+        trial.place.cell == cell.name
+            && trial.place.role == Role::Measure
+            && trial.line.valid
+            && p50.is_some_and(|p50| cell.samples(Metric::P50).contains(&p50))
+    };
+    let timed: Vec<&LatencyNs> =
+        lines.iter().filter(is_own).map(|trial| &trial.line.latency_ns).collect();
+    let figure = |of: Percentiles, place: usize| {
+        let samples = timed.iter().filter_map(|times| of(times)[place].map(|ns| ns as f64));
+        Figure::of(samples.collect())
+    };
+    let is_timed = |(_, _, of): &(&str, Series, Percentiles)| figure(*of, 0).is_some();
+    let kinds: Vec<_> = kinds.into_iter().filter(is_timed).collect();
+    let row = |(place, label): (usize, &str)| BarRow {
+        label: label.to_owned(),
+        bars: kinds
+            .iter()
+            .map(|(name, series, of)| Bar {
+                name: (*name).to_owned(),
+                series: *series,
+                figure: figure(*of, place),
+                ..Bar::default()
+            })
+            .collect(),
+        lacking: None,
+    };
+    let rows: Vec<BarRow> =
+        ["p50", "p90", "p99", "p99.9", "longest"].into_iter().enumerate().map(row).collect();
+    let medians =
+        rows.iter().flat_map(|row| &row.bars).filter_map(|bar| Some(bar.figure.as_ref()?.median()));
+    let unit = Quantity::Nanos.unit_for(medians.collect::<Vec<_>>());
+    let of = title(cell);
+    (!kinds.is_empty()).then(|| {
+        let chart = Bars {
+            title: "Distribution of the latency".to_owned(),
+            subtitle: of.clone(),
+            axis: axis_of_times(&unit),
+            unit,
+            rows,
+            ..Bars::default()
+        };
+        (of, Chart::Bars(chart))
+    })
+}
