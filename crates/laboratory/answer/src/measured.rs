@@ -7,7 +7,7 @@ use std::fmt::{self, Display, Formatter};
 use serde::{Deserialize, Serialize};
 use study::primitive::SIZE;
 use study::{Metric, Params};
-use trial::Limit;
+use trial::{LEAST_BODY_BYTES, Limit};
 
 use crate::circumstance::Circumstances;
 use crate::figure::Figure;
@@ -136,9 +136,6 @@ impl Display for Shortfall {
 /// What is the server's maximum: with all of its CPUs used, or with the limit that a search keeps.
 pub(crate) const IS_A_MAXIMUM: [Limit; 2] = [Limit::ServerCpu, Limit::LatencyLimit];
 
-/// The longest plaintext of a TLS record (RFC 8446, section 5.1), in bits.
-const LEAST_BODY_BITS: f64 = 8.0 * 16_384.0;
-
 /// Whether some of the trials are enough to count for a median. A tenth of them moves it by a twentieth of
 /// the trials at most, which is well within its interval.
 pub(crate) fn is_more_than_a_tenth(some: usize, all: usize) -> bool {
@@ -173,7 +170,7 @@ impl MeasuredRow {
             (Metric::GoodputPerServerCpu, Metric::RatePerServerCpu),
         ];
         let both = rates.into_iter().find_map(|(bits, of)| Some((median(bits)?, median(of)?)));
-        both.is_some_and(|(bits, operations)| bits >= LEAST_BODY_BITS * operations)
+        both.is_some_and(|(bits, operations)| bits >= 8.0 * LEAST_BODY_BYTES as f64 * operations)
     }
 
     /// Whether a gate is about it, or, `as_earlier` of two runs, about the later one's. What the earlier run had no

@@ -176,7 +176,7 @@ fn kept(study: Option<&Study>, row: &MeasuredRow) -> MeasuredRow {
                 samples.iter().map(|(round, sample)| (*round, significant(*sample, 6))).collect(),
             )
         });
-    MeasuredRow { samples: samples.collect(), ..row.clone() }
+    MeasuredRow { samples: samples.collect(), asked: BTreeMap::new(), ..row.clone() }
 }
 
 /// Those that the study's answers and claims about its case are of, and what rows are compared by otherwise.

@@ -117,10 +117,9 @@ mod tests {
             of(&value.to_string())
         };
         assert!(matches!(changed(|v| v["schema"] = 9.into()), PrintedError::Schema(_, 9)));
-        for damage in [
-            |v: &mut Value| v["rate_per_s"] = 1e9.into(),
-            |v: &mut Value| v["receipt"] = 7.into(),
-        ] {
+        for damage in
+            [|v: &mut Value| v["rate_per_s"] = 1e9.into(), |v: &mut Value| v["receipt"] = 7.into()]
+        {
             assert!(matches!(changed(damage), PrintedError::Damaged(..)));
         }
     }

@@ -68,6 +68,9 @@ Examples:
   toll compare docs/reproductions/primitives-amd-epyc.json results/2026-11-21T20-51-34Z-primitives
       this machine beside a run of which only the summary is at hand";
 
+/// The metrics of a page beside those that are compared.
+const BESIDE: [Metric; 3] = [Metric::Rate, Metric::P50, Metric::P99];
+
 pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     arguments.exports.check(arguments.json.then_some("--json"))?;
     let (a, b) = (OneRun::read(&arguments.a)?, OneRun::read(&arguments.b)?);
@@ -91,7 +94,14 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     if let Some(file) = &arguments.html {
         let names = [&arguments.a, &arguments.b].map(|path| path.display().to_string());
-        let page = report::comparison_html(&comparison, [&names[0], &names[1]]);
+        // What a page has room for.
+        let beside = Comparison::of(&a.side(), &b.side(), &BESIDE);
+        let mut all = comparison.clone();
+        all.metrics.extend(beside.metrics.into_iter().filter(|of| {
+            let is_there = comparison.metrics.iter().any(|metric| metric.metric == of.metric);
+            !is_there && of.cells.iter().any(|pair| pair.a.is_some() || pair.b.is_some())
+        }));
+        let page = report::comparison_html(&all, [&names[0], &names[1]]);
         let written = journal::write_whole(file, page.map_err(Failure::measurement)?.as_bytes());
         written.map_err(|error| {
             Failure::measurement(format!("--html: {}: {error}", file.display()))
@@ -146,7 +156,8 @@ impl OneRun {
     fn of_file(path: &Path) -> Result<Self, Failure> {
         let failed =
             |why: &dyn std::fmt::Display| Failure::request(format!("{}: {why}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|error| failed(&error))?;
+        let bytes = std::fs::read(path).map_err(|error| failed(&error))?;
+        let text = String::from_utf8_lossy(&bytes);
         if Summary::is_begun(&text) {
             return Summary::read(&text).map(Self::from).map_err(|error| failed(&error));
         }

@@ -14,7 +14,7 @@ pub(crate) mod testing;
 use ::load::LONGEST_PAUSE;
 use observe::Fact;
 use report::{Column, Look, Page};
-use trial::{Measured, StoodStill, TrialRecord, Warning, WarningKind};
+use trial::{Limit, Measured, Mismatch, StoodStill, TrialRecord, Warning, WarningKind, WhyInvalid};
 use units::{Nanos, thousands};
 
 use crate::screen::Screen;
@@ -103,7 +103,10 @@ pub(crate) fn of_trial(measured: &Measured, detail: Detail, screen: Screen) -> S
     for words in evidence::errors(line) {
         warning(&mut page, "errors", &words);
     }
-    for mismatch in &line.receipt.mismatch {
+    // The first sentence has the gravest.
+    let gravest = line.invalid().first().copied();
+    let is_said = |of: &&Mismatch| gravest == Some(WhyInvalid::Mismatch(of));
+    for mismatch in line.receipt.mismatch.iter().filter(|of| !is_said(of)) {
         warning(&mut page, "MISMATCH", &mismatch.to_string());
     }
     if let Some(error) = &line.target_error {
@@ -114,6 +117,9 @@ pub(crate) fn of_trial(measured: &Measured, detail: Detail, screen: Screen) -> S
     }
     // Where both sides have the same CPUs, nothing else that is seen of them is the cause.
     let shared = line.warnings.iter().find(|of| of.kind == WarningKind::SharedCpus);
+    // What other programs or the load itself limited has another remedy.
+    let is_of_cpus = |limit| matches!(limit, Limit::ClientCpu | Limit::ServerCpu | Limit::Unknown);
+    let shared = shared.filter(|_| line.limit().is_some_and(is_of_cpus));
     if let Some(limit) = line.limit().filter(|_| !line.ended_in_warm_up()) {
         let words = match shared {
             Some(Warning { seen, remedy, .. }) => format!("{limit}; {seen}: {remedy}"),
@@ -121,7 +127,7 @@ pub(crate) fn of_trial(measured: &Measured, detail: Detail, screen: Screen) -> S
         };
         row(&mut page, "limit", &words);
     }
-    warnings(&mut page, line, detail);
+    warnings(&mut page, line, shared, detail);
     if detail == Detail::Verbose {
         page.blank();
         if let Some(law) = &line.littles_law {
@@ -141,9 +147,9 @@ fn warning(page: &mut Page, label: &str, words: &str) {
     page.paragraph(&format!("{label:<LABEL$}"), words, Look::Warning);
 }
 
-/// The first warning, and the kinds of the others; all of them where all is wanted.
-fn warnings(page: &mut Page, line: &TrialRecord, detail: Detail) {
-    let is_new = |of: &&Warning| detail == Detail::Verbose || of.kind != WarningKind::SharedCpus;
+/// The first warning that was not told yet, and the kinds of the others; all of them where all is wanted.
+fn warnings(page: &mut Page, line: &TrialRecord, told: Option<&Warning>, detail: Detail) {
+    let is_new = |of: &&Warning| detail == Detail::Verbose || Some(*of) != told;
     let mut all = line.warnings.iter().filter(is_new);
     let shown = if detail == Detail::Verbose { usize::MAX } else { 1 };
     for of in all.by_ref().take(shown) {

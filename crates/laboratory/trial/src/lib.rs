@@ -95,7 +95,8 @@ pub use server_cpus::server_cpus;
 pub use stood_still::StoodStill;
 pub use trial::{Hooks, Measured, Trial};
 pub use trial_record::{
-    ByteCounts, CoreSeries, CpuTimes, LatencyNs, PageFigures, SCHEMA, Traffic, TrialRecord,
+    ByteCounts, CoreSeries, CpuTimes, LEAST_BODY_BYTES, LatencyNs, PageFigures, SCHEMA, Traffic,
+    TrialRecord,
 };
 pub use verdict::{
     ACCEPT_QUEUE_LOSS, CLIENT_BUSY, CLIENT_WAITING, ERRORS, Limit, NOISE, OFFERED_SERVED,

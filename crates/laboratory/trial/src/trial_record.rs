@@ -253,6 +253,10 @@ pub(crate) fn rates(completed: u64, body: u64, window: Nanos) -> (f64, u64) {
     (per_second(completed as f64), per_second(body as f64 * 8.0).round() as u64)
 }
 
+/// Bodies shorter than this, the longest plaintext of a TLS record (RFC 8446, section 5.1), cost what their operations
+/// do, so that operations per second are what counts.
+pub const LEAST_BODY_BYTES: u64 = 16_384;
+
 impl TrialRecord {
     /// With the rates that follow from the counts and the window; without any where instructions were counted, whose
     /// time says nothing.

@@ -47,3 +47,12 @@ fn limit(scene: &mut Scene, cell: usize, round: u32, limit: Limit) {
     line.verdict_mut().limit = limit;
     line.verdict_mut().evidence.client_busy = Some(0.99);
 }
+
+impl super::Analysis {
+    /// What is shown of it, without what all cells did, which is of no answer.
+    fn answered(&self, lines: &[journal::TrialLine]) -> crate::findings::Findings {
+        let mut findings = self.findings(lines);
+        findings.answers.retain(|answer| answer.title != "Rates and latencies");
+        findings
+    }
+}

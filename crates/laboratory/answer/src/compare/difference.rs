@@ -169,7 +169,8 @@ fn targets(a: &ComparedRun<'_>, b: &ComparedRun<'_>, matches: &[Match<'_>]) -> V
         let (cell_a, cell_b) = (&both.a.row.name, &both.b.row.name);
         let target = a.targets.iter().find(|target| target.cells.contains(cell_a))?;
         let (a, b) = (version(a, cell_a), version(b, cell_b));
-        (a != b).then(|| Difference::of(&target.server, a, b))
+        // That a side has none is named as not compared.
+        (a != b && b.is_some()).then(|| Difference::of(&target.server, a, b))
     };
     counted(matches.iter().filter_map(of), matches.len())
 }

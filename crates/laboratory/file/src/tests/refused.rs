@@ -358,5 +358,5 @@ fn a_study_is_found_by_its_name_or_its_path() {
     let path = folder.path().join("mine.toml");
     std::fs::write(&path, QUICK).unwrap();
     let study = shipped_at(path.to_str().unwrap(), "0-1", None);
-    assert_eq!((study.name.as_str(), study.cells.len()), ("mine", 14));
+    assert_eq!((study.name.as_str(), study.cells.len()), ("mine", 16));
 }

@@ -1,7 +1,7 @@
 //! The sentence that answers.
 
 use load::Operation;
-use trial::TrialRecord;
+use trial::{LEAST_BODY_BYTES, TrialRecord};
 use units::{BitsPerSecond, PerSecond};
 
 use super::counted;
@@ -43,9 +43,10 @@ fn figure(line: &TrialRecord) -> String {
         },
     };
     let rate = rate + &kept(line).unwrap_or_default();
-    match line.bytes.body {
-        0 => rate,
-        _ => format!(
+    // What short bodies come to says nothing that the rate does not.
+    match line.bytes.body < LEAST_BODY_BYTES * line.operations.completed.max(1) {
+        true => rate,
+        false => format!(
             "{rate}, {} of goodput",
             BitsPerSecond(line.goodput_bps.unwrap_or_default() as f64)
         ),

