@@ -1,6 +1,6 @@
 # toll: the two commands of the README, and those of its builders.
 
-.PHONY: quick test proofs tests-need proofs-need tests-built build hosts install deb dist petstore openssl stacks crypto-mb layout lint \
+.PHONY: quick test proofs tests-need proofs-need tests-built build hosts install deb dist petstore openssl stacks systems crypto-mb layout lint \
 	bench-client bench-client-instructions bench-ktls reproductions fuzz miri
 
 # What is built, installed and packed: release, or PROFILE=dev for what the tests have built, without
@@ -101,6 +101,11 @@ target/openssl/lib/libssl.so.3: scripts/openssl
 stacks:
 	./scripts/needs stacks
 	./scripts/stacks target/stacks
+
+# Unpacks other releases of Debian and Ubuntu with their servers, for target.system; half a minute and some 200 MB each.
+SYSTEMS = debian-12 debian-13 debian-testing
+systems:
+	./scripts/system $(SYSTEMS)
 
 # Installs Intel's crypto_mb and the runtime that it is linked with, from PyPI, for toll bench --library crypto-mb.
 # It computes eight operations with private keys at once, on CPUs with AVX-512 IFMA.

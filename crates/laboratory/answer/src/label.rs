@@ -99,6 +99,12 @@ fn noun(name: &str) -> &str {
     }
 }
 
+/// `Debian 13` of `debian-13`.
+fn release(name: &str) -> String {
+    let (first, rest) = name.split_at(1);
+    format!("{}{}", first.to_uppercase(), rest.replacen('-', " ", 1))
+}
+
 /// The words of values without a type of their own.
 fn words(name: &str, value: &str) -> String {
     match (name, value) {
@@ -117,6 +123,8 @@ fn words(name: &str, value: &str) -> String {
         ("listen", _) => format!("the server at {value}"),
         ("program", "installed") => "the installed program".to_owned(),
         ("program", _) => value.to_owned(),
+        ("system", "here") => "this machine's own release".to_owned(),
+        ("system", _) => release(value),
         ("library-path", "system") => "the system's TLS library".to_owned(),
         ("library-path", _) => format!("the TLS library in {value}"),
         ("requests-per-connection", "1") => "1 request per connection".to_owned(),
@@ -282,6 +290,8 @@ mod tests {
             ("target.directives", "tcp_nodelay off", "directives tcp_nodelay off"),
             ("target.program", "installed", "the installed program"),
             ("target.program", "/opt/nginx/sbin/nginx", "/opt/nginx/sbin/nginx"),
+            ("target.system", "here", "this machine's own release"),
+            ("target.system", "debian-13", "Debian 13"),
             ("target.library-path", "system", "the system's TLS library"),
             ("target.library-path", "/opt/ssl", "the TLS library in /opt/ssl"),
             ("target.library", "openssl-built", "the OpenSSL of make openssl"),

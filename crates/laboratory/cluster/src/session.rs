@@ -186,6 +186,7 @@ impl<'a> Session<'a> {
             stderr: stderr.try_clone()?,
             // The guard's SIGTERM is enough: at one after another it would leave its files behind.
             death_signal: Signal::CONT,
+            mounts: None,
             group: None,
             secrets: Vec::new(),
             // Where it keeps its files depends on its version.

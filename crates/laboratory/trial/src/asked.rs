@@ -127,6 +127,8 @@ pub struct Asked {
     pub host: Option<String>,
     /// The server's CPUs on its machine, where they are known.
     pub server_cpus: Option<CpuList>,
+    /// The system that the server was to come from, where that is not this machine's.
+    pub system: Option<String>,
     /// The TLS library that the server was to run on, where it has a choice or was given one.
     pub library: Option<String>,
     /// The folder that the server's TLS library was to come from.

@@ -219,6 +219,7 @@ impl Trial {
         if let Some(server) = &self.runs_on {
             receipt.add_server(server);
             if let Ok(report) = &reports.server {
+                receipt.add_foreign_files(&server.target, &report.foreign);
                 if let Some(sending) = &report.sending {
                     receipt.add_sending(sending);
                 }

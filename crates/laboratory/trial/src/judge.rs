@@ -207,6 +207,9 @@ impl Trial {
         let Ok(report) = &observed.reports.server else { return receipt };
         receipt.add_application(report, self.job.plan.connections);
         let target = self.runs_on.as_ref().map(|server| &server.target);
+        if let Some(target) = target {
+            receipt.add_foreign_files(target, &report.foreign);
+        }
         let has_keys =
             |target: &&Target| target.server.is_configured() || target.provider.is_some();
         if let Some(target) = target.filter(has_keys) {

@@ -32,6 +32,9 @@ pub struct Obtained {
     /// `1.2`, `1.3`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tls: BTreeMap<String, u64>,
+    /// The release that the server comes from, where that is not this machine's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub system: Vec<String>,
     /// The TLS library that the kernel had mapped into the server's process, each file with its
     /// version; for rustls in the embedded server, what that reports. Empty where the server is not
     /// one that toll started, or has none that is known.

@@ -6,7 +6,7 @@
 
 use load::{Job, KeyExchangeMode, Outcome, PeerClient, Receive};
 use serde::{Deserialize, Serialize};
-use targets::{Directives, Environment, MappedLibrary, Target, TlsLibrary};
+use targets::{Directives, Environment, MappedLibrary, System, Target, TlsLibrary};
 use tls::{CertificateKey, Stack};
 
 use crate::asked::Asked;
@@ -30,6 +30,8 @@ pub struct Receipt {
 pub struct RunsOn {
     /// Its description.
     pub target: Target,
+    /// The release that it comes from, where that is not this machine's.
+    pub system: Option<String>,
     /// The TLS libraries that its processes have mapped.
     pub libraries: Vec<MappedLibrary>,
     /// Where it reports which TLS library it runs on: that, with its version.
@@ -52,9 +54,11 @@ impl Receipt {
 
     /// Adds what the server should run on and what it runs on.
     pub(crate) fn add_server(&mut self, server: &RunsOn) {
-        let RunsOn { target, libraries, stack } = server;
+        let RunsOn { target, system, libraries, stack } = server;
         let Target { library, library_path, environment, directives, congestion, .. } = target;
         self.asked.server_congestion = congestion.as_ref().map(ToString::to_string);
+        self.asked.system = (target.system != System::Here).then(|| target.system.to_string());
+        self.obtained.system = system.iter().cloned().collect();
         self.asked.library_path = library_path.folder().map(|_| library_path.to_string());
         let is_changed = *environment != Environment::default();
         self.asked.environment = is_changed.then(|| environment.to_string());
@@ -90,6 +94,15 @@ impl Receipt {
                 libraries => libraries.join(", "),
             };
             self.mismatch.push(Mismatch::new(what, asked, obtained));
+        }
+    }
+
+    /// Adds that the server has mapped files that are not those of the system that it was to come from.
+    pub(crate) fn add_foreign_files(&mut self, target: &Target, foreign: &[String]) {
+        if let [_, ..] = foreign {
+            let asked = format!("files of {} alone", target.system);
+            let obtained = format!("it has mapped {} of this machine", foreign.join(", "));
+            self.mismatch.push(Mismatch::new("system", asked, obtained));
         }
     }
 
@@ -137,7 +150,7 @@ mod tests {
         let on = |target, libraries: &[MappedLibrary]| {
             let libraries = libraries.to_vec();
             let mut receipt = Receipt::default();
-            receipt.add_server(&RunsOn { target, libraries, stack: None });
+            receipt.add_server(&RunsOn { target, system: None, libraries, stack: None });
             receipt
         };
         let receipt = |path: &str, libraries: &[MappedLibrary]| {
@@ -174,6 +187,7 @@ mod tests {
             let mut receipt = Receipt::default();
             receipt.add_server(&RunsOn {
                 target: Target { library, ..Target::default() },
+                system: None,
                 libraries: Vec::new(),
                 stack: Some((reported, "a library 1.0".to_owned())),
             });
@@ -189,12 +203,37 @@ mod tests {
     }
 
     #[test]
+    fn a_server_of_a_system_maps_no_other_files() {
+        let mismatch = |foreign: &[&str]| {
+            let system = "debian-99".parse().unwrap();
+            let target = Target { system, ..Target::default() };
+            let mut receipt = Receipt::default();
+            let system = Some("Debian 99, archive of today".to_owned());
+            receipt.add_server(&RunsOn {
+                target: target.clone(),
+                system,
+                libraries: Vec::new(),
+                stack: None,
+            });
+            assert_eq!(receipt.asked.system.as_deref(), Some("debian-99"));
+            assert_eq!(receipt.obtained.system, ["Debian 99, archive of today"]);
+            let foreign: Vec<_> = foreign.iter().map(ToString::to_string).collect();
+            receipt.add_foreign_files(&target, &foreign);
+            receipt.mismatch
+        };
+        assert_eq!(mismatch(&[]), []);
+        let [of_system] = &mismatch(&["/usr/lib/libz.so.1"])[..] else { panic!() };
+        assert!(of_system.what == "system" && of_system.obtained.contains("/usr/lib/libz.so.1"));
+    }
+
+    #[test]
     fn a_library_that_is_opened_is_to_be_mapped() {
         let receipt = |libraries: &[MappedLibrary]| {
             let library = TlsLibrary::Own(Stack::GnuTls);
             let mut receipt = Receipt::default();
             receipt.add_server(&RunsOn {
                 target: Target { library, ..Target::default() },
+                system: None,
                 libraries: libraries.to_vec(),
                 stack: Some((Stack::GnuTls, "GnuTLS 3.7.9".to_owned())),
             });

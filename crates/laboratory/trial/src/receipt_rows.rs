@@ -133,6 +133,7 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("backend_connections", "connections to the backend", Plain),
     ("backend_verify", "backend's certificate verified", Plain),
     ("accelerator", "accelerator", Plain),
+    ("system", "server's system", Plain),
     ("library", "TLS library", Plain),
     ("library_path", "library path", Plain),
     ("environment", "environment", Plain),
@@ -147,8 +148,8 @@ const FIELDS: &[(&str, &str, Form)] = &[
 
 /// The fields of [`Obtained`](crate::Obtained) that server and client agree on, whatever was asked: a server that is
 /// set up in another way shows it there.
-const NEGOTIATED: [&str; 7] =
-    ["http", "tls", "suite", "group", "signature_scheme", "certificate_key", "library"];
+const NEGOTIATED: [&str; 8] =
+    ["http", "tls", "suite", "group", "signature_scheme", "certificate_key", "system", "library"];
 
 impl Receipt {
     /// What was negotiated, by its labels in the list, each value once; what is not known is left out.

@@ -28,4 +28,6 @@ pub struct ServerReport {
     pub backend: Option<SendCounters>,
     /// How it sent.
     pub sending: Option<Sending>,
+    /// The files that it has mapped and that are not those of the system that it was to come from.
+    pub foreign: Vec<String>,
 }

@@ -18,6 +18,10 @@ pub(crate) struct Callgrind {
 }
 
 impl Callgrind {
+    /// Where distributions have what it maps into a process.
+    pub(crate) const FOLDERS: [&str; 3] =
+        ["/usr/libexec/valgrind", "/usr/lib/valgrind", "/usr/lib/x86_64-linux-gnu/valgrind"];
+
     /// # Errors
     /// valgrind is not installed, or the system has no room for a folder.
     pub(crate) fn prepare(settings: &Settings) -> Result<Self, TargetError> {

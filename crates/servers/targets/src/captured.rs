@@ -61,6 +61,7 @@ impl Captured {
             stdout: its_stdout,
             stderr: its_stderr,
             death_signal: Signal::KILL,
+            mounts: None,
             group: None,
             secrets: Vec::new(),
             temporary: None,

@@ -25,6 +25,9 @@ pub enum TargetError {
         /// What builds it.
         command: &'static str,
     },
+    /// The system that it is to come from is not there, or not whole; a caller may leave the target out.
+    #[error("system {name} {why}; run make systems SYSTEMS={name}, or leave this target out")]
+    NoSystem { name: String, why: String },
     /// The library that is to use its private keys is not there, or not for this CPU; a caller may leave the
     /// target out.
     #[error("{0}; or leave this target out")]
@@ -151,6 +154,7 @@ impl TargetError {
             self,
             Self::Missing { .. }
                 | Self::NotBuilt { .. }
+                | Self::NoSystem { .. }
                 | Self::NoAccelerator(_)
                 | Self::NotCounted(_)
                 | Self::NoQuic { .. }
@@ -214,6 +218,7 @@ mod tests {
         let errors = [
             TargetError::Missing { program: "nginx", package: "nginx-core" },
             TargetError::NotBuilt { what: "it", looked: "/a".into(), command: "make it" },
+            TargetError::NoSystem { name: name(), why: why() },
             TargetError::WeakKey { key: CertificateKey::Rsa(1024), why: why() },
             TargetError::NoLibrary { library: Stack::GnuTls, why: why() },
             TargetError::path("nginx", &path(), "quotes"),

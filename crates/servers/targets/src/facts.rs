@@ -75,6 +75,9 @@ pub struct ServerFacts {
     /// The TLS library that it has mapped, libcrypto before libssl; empty where it is linked statically,
     /// or has none that is known.
     pub libraries: Vec<MappedLibrary>,
+    /// The release that it comes from, where that is not this machine's.
+    #[serde(default)]
+    pub system: Option<String>,
     /// The CPUs that all of it is pinned to.
     pub cpus: CpuList,
     /// Those of its backend, where it passes requests on to one.

@@ -46,6 +46,8 @@ const COMPLETION: &[&str] = &["accelerator-completion"];
 
 /// That of servers of which somebody may have several builds.
 const PROGRAM: &[&str] = &["program"];
+/// That of servers that distributions package, and of toll's, whose library they package.
+const SYSTEM: &[&str] = &["system"];
 /// That of servers with a certificate for each of several names.
 const NAMES: &[&str] = &["names"];
 
@@ -66,6 +68,7 @@ pub(crate) static EMBEDDED: Server = Server {
         NAMES,
         QUIC,
         GSO,
+        SYSTEM,
     ],
     ..Server::named("embedded")
 };
@@ -81,25 +84,36 @@ static NGINX: Server = Server {
         OFFLOAD,
         PROGRAM,
         QUIC,
+        SYSTEM,
     ],
     ..Server::named("nginx")
 };
 
 static APACHE: Server =
-    Server { own_keys: &[CLIENTS, SENDFILE, PROGRAM], ..Server::named("apache") };
+    Server { own_keys: &[CLIENTS, SENDFILE, PROGRAM, SYSTEM], ..Server::named("apache") };
 
 static HAPROXY: Server = Server {
     // With `ssl-mode-async` it waits for the descriptors of paused jobs.
     completions: &[CompletedBy::Event],
     backend: Some(Backend::Plain),
-    own_keys: &[CLIENTS, OFFLOAD, COMPLETION, NAMES, BACKEND, PROGRAM, &["batch-wait"], QUIC],
+    own_keys: &[
+        CLIENTS,
+        OFFLOAD,
+        COMPLETION,
+        NAMES,
+        BACKEND,
+        PROGRAM,
+        &["batch-wait"],
+        QUIC,
+        SYSTEM,
+    ],
     ..Server::named("haproxy")
 };
 
 static CADDY: Server = Server {
     is_configured: false,
     stacks: &[],
-    own_keys: &[PROGRAM, QUIC],
+    own_keys: &[PROGRAM, QUIC, SYSTEM],
     runs_in_callgrind: false,
     ..Server::named("caddy")
 };

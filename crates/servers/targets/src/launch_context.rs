@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use units::Bytes;
 
 use crate::backend::BackendAddress;
-use crate::program;
 use crate::running::Started;
 use crate::secret::Secret;
 use crate::target_dir::{CERTIFICATE, CLIENT_AUTHORITY, KEY};
@@ -99,8 +98,7 @@ impl LaunchContext<'_> {
         environment: Vec<(OsString, OsString)>,
         complaint: fn(&str) -> Option<&str>,
     ) -> Result<(), TargetError> {
-        let variables = self.settings.variables().into_iter().chain(environment).collect();
-        let output = program::ask(&self.binary, arguments, variables)?;
+        let output = self.settings.ask(&self.binary, arguments, environment)?;
         if output.status.success() {
             return Ok(());
         }

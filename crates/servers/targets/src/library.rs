@@ -4,6 +4,7 @@
 use std::fmt;
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
@@ -152,7 +153,12 @@ pub(crate) fn children(pid: u32) -> Vec<u32> {
 fn mapped(pid: u32, names: &[&str]) -> io::Result<Vec<MappedLibrary>> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps"))?;
     let paths = names.iter().filter_map(|name| path_in(&maps, name));
-    Ok(paths.map(|path| MappedLibrary { version: version_of(&path), path }).collect())
+    // As the process sees it: its path may lead to another file here.
+    let seen = |path: &Path| {
+        let inside = path.strip_prefix("/").unwrap_or(path);
+        Path::new(&format!("/proc/{pid}/root")).join(inside)
+    };
+    Ok(paths.map(|path| MappedLibrary { version: version_of(&seen(&path)), path }).collect())
 }
 
 /// The first mapped file whose name begins so.
@@ -162,18 +168,22 @@ fn path_in(maps: &str, name: &str) -> Option<PathBuf> {
     paths.map(|path| path.strip_suffix(" (deleted)").unwrap_or(path)).find(of_name).map(Into::into)
 }
 
+/// The device and the inode of a file, and when it was changed.
+type Identity = (u64, u64, SystemTime);
+
 /// Read once as long as the file stays the same: it has megabytes, and its server may be started again
 /// each round.
 fn version_of(path: &Path) -> Option<String> {
-    static READ: Mutex<Vec<(PathBuf, SystemTime, Option<String>)>> = Mutex::new(Vec::new());
-    let changed = fs::metadata(path).and_then(|file| file.modified()).ok()?;
+    static READ: Mutex<Vec<(Identity, Option<String>)>> = Mutex::new(Vec::new());
+    let file = fs::metadata(path).ok()?;
+    let identity = (file.dev(), file.ino(), file.modified().ok()?);
     let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, _, version)) = read.iter().find(|(of, at, _)| (&**of, *at) == (path, changed)) {
+    if let Some((_, version)) = read.iter().find(|(of, _)| *of == identity) {
         return version.clone();
     }
     let content = fs::read(path).ok()?;
     let version = FAMILIES.iter().find_map(|family| version_in(&content, family));
-    read.push((path.to_owned(), changed, version.clone()));
+    read.push((identity, version.clone()));
     version
 }
 

@@ -48,15 +48,15 @@ fn can_become() -> bool {
     rustix::process::geteuid().is_root() && *CAN.get_or_init(|| try_it().unwrap_or(false))
 }
 
-/// The names of nobody and of its group, for servers that take no numbers.
-pub(crate) fn names() -> Option<(String, String)> {
+/// The names of nobody and of its group in this `/etc`, for servers that take no numbers.
+pub(crate) fn names(etc: &Path) -> Option<(String, String)> {
     let name = |file| {
-        let text = fs::read_to_string(file).ok()?;
+        let text = fs::read_to_string(etc.join(file)).ok()?;
         let mut lines = text.lines().map(|line| line.split(':').collect::<Vec<_>>());
         let number = NOBODY.to_string();
         lines.find(|fields| fields.get(2) == Some(&number.as_str())).map(|of| of[0].to_owned())
     };
-    Some((name("/etc/passwd")?, name("/etc/group")?))
+    Some((name("passwd")?, name("group")?))
 }
 
 /// Whether everybody may enter a folder and all above it.

@@ -23,6 +23,7 @@ use observe::OwnGroup;
 use rustix::process::{self, Pid, Signal};
 use tempfile::TempDir;
 
+use crate::mounts::Mounts;
 use crate::secret::Secret;
 use crate::spawner;
 
@@ -100,6 +101,8 @@ pub struct Launch<'a> {
     /// What the kernel sends to the server when toll is gone: SIGKILL, or SIGTERM where the server
     /// has processes of its own to end.
     pub death_signal: Signal,
+    /// The folders of another system that lie over this machine's for it.
+    pub mounts: Option<Mounts>,
     /// A control group that it alone is in.
     pub group: Option<OwnGroup>,
     /// Files that are removed when it has ended.
@@ -233,11 +236,14 @@ fn start_server(launch: Launch<'_>, alone: Option<&OwnGroup>, group: Pid) -> io:
     for variable in launch.without {
         command.env_remove(variable);
     }
+    let mounts = launch.mounts;
     let (parent, cpus, signal) = (process::getpid(), launch.cpus.clone(), launch.death_signal);
     let entrance = alone.and_then(|alone| alone.entrance().ok());
     let prepare = move || {
         // A group that is gone leaves it where it is: only its account is worse then.
         let _ = entrance.as_ref().map(|entrance| rustix::io::write(entrance, b"0"));
+        // Before the signal, which a change of the user's rights takes back.
+        mounts.as_ref().map_or(Ok(()), Mounts::enter)?;
         process::set_parent_process_death_signal(Some(signal))?;
         // Had toll died before the line above, the signal would never come.
         if process::getppid() != Some(parent) {
@@ -245,7 +251,7 @@ fn start_server(launch: Launch<'_>, alone: Option<&OwnGroup>, group: Pid) -> io:
         }
         cpus::pin_current_thread(&cpus)
     };
-    // SAFETY: between fork and exec, `prepare` makes four system calls and neither allocates nor
+    // SAFETY: between fork and exec, `prepare` makes system calls alone and neither allocates nor
     // takes a lock; what it owns was allocated before the fork.
     unsafe { command.pre_exec(prepare) };
     spawner::spawn(command)
@@ -327,6 +333,7 @@ mod tests {
             stdout: null(),
             stderr: null(),
             death_signal: Signal::KILL,
+            mounts: None,
             group: None,
             secrets,
             temporary,

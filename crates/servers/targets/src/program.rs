@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use crate::TargetError;
-use crate::process::{START_LIMIT, wait_or_kill};
+use crate::process::wait_or_kill;
 
 /// Folders that hold servers and are often not in a user's `PATH`.
 const SYSTEM_FOLDERS: [&str; 2] = ["/usr/sbin", "/usr/local/sbin"];
@@ -73,19 +73,6 @@ pub fn is_program(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok() && path.is_file()
 }
 
-/// Runs a program, with these variables beside those of toll, for an answer that it gives at
-/// once and ends. The answer is what it writes to `stdout` and `stderr`.
-pub(crate) fn ask(
-    program: &Path,
-    arguments: &[OsString],
-    environment: Vec<(OsString, OsString)>,
-) -> Result<Output, TargetError> {
-    let mut command = Command::new(program);
-    command.args(arguments).env_remove("NGINX").envs(environment);
-    output_within(&mut command, START_LIMIT)
-        .map_err(|source| TargetError::Spawn { program: program.to_owned(), source })
-}
-
 /// What a refusal quotes of a program's words, where they do not say what toll looks for: the lines that name
 /// something like it, or the first one.
 pub(crate) fn quoted(said: &str, names: &str) -> String {
@@ -126,8 +113,9 @@ mod tests {
 
     #[test]
     fn an_answer_may_be_longer_than_a_pipe_holds() {
-        let long = ["-c", "head -c 200000 /dev/zero; echo trouble >&2; exit 3"].map(Into::into);
-        let output = ask(Path::new("/bin/sh"), &long, Vec::new()).unwrap();
+        let long = ["-c", "head -c 200000 /dev/zero; echo trouble >&2; exit 3"];
+        let output = output_within(Command::new("/bin/sh").args(long), Duration::from_secs(30));
+        let output = output.unwrap();
         assert_eq!((output.status.code(), output.stdout.len()), (Some(3), 200_000));
         assert_eq!(output.stderr, b"trouble\n");
     }

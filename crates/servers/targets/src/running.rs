@@ -14,6 +14,7 @@ use crate::log::{LogWatch, last_words};
 use crate::process::{GuardedProcess, Stopped};
 use crate::ready::Unready;
 use crate::repin::repin;
+use crate::system::Mapped;
 use crate::target_dir::TargetDir;
 use crate::{Objects, SendCounters, ServerFacts, Settings, TargetError};
 
@@ -59,6 +60,8 @@ pub(crate) struct Starting {
     /// The time that it has until it must answer, and when that is over.
     pub(crate) limit: Duration,
     pub(crate) deadline: Instant,
+    /// What proves that it is its system's, where it comes from another one.
+    pub(crate) mapped: Option<Mapped>,
     /// Its backend, where there is one, which ends after it.
     pub(crate) backend: Option<Box<Running>>,
 }
@@ -112,6 +115,7 @@ impl Starting {
                 stack,
                 lacks,
                 libraries,
+                system: self.mapped.as_ref().map(|of| of.root.release().to_owned()),
                 cpus: settings.target.cpus.clone(),
                 backend_cpus: self.backend.as_ref().map(|backend| backend.facts.cpus.clone()),
             },
@@ -189,6 +193,20 @@ impl Running {
     pub(crate) fn counted(&self) -> Result<SendCounters, TargetError> {
         let path = self.logs().join(COUNTERS);
         SendCounters::read(&path).map(|(_, counts)| counts).map_err(TargetError::file(&path))
+    }
+
+    /// The files that its processes have mapped and that are not those of the system that it was to come from.
+    ///
+    /// # Errors
+    /// It is gone, or its memory may not be looked at.
+    pub(crate) fn foreign_files(&self) -> Result<Vec<String>, TargetError> {
+        let Some(mapped) = &self.server.mapped else { return Ok(Vec::new()) };
+        let foreign = mapped.foreign(self.pid()).map_err(|why| TargetError::Silent {
+            name: self.facts.name.clone(),
+            question: "which files it has mapped".to_owned(),
+            why: why.to_string(),
+        })?;
+        Ok(foreign.into_iter().collect())
     }
 
     /// Lets it run on other CPUs too, until [`Self::pin`].

@@ -1,5 +1,6 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Output;
 use std::time::Duration;
 
 use cpus::CpuList;
@@ -8,6 +9,7 @@ use serde_with::{DisplayFromStr, serde_as};
 use tls::{CertificateKey, Group, KeyExchange, Suite, Version};
 
 use crate::environment::LIBRARY_PATH;
+use crate::system::Entrance;
 use crate::{Binary, Target, TargetError, library, program};
 
 /// The settings of a server under test: its description, and what a run adds to it. What its machine decides
@@ -56,6 +58,9 @@ impl Settings {
                 }
             },
             Binary::Path(path) => Ok(path.into()),
+            Binary::Installed { name, .. } if let Some(root) = self.target.system.root()? => {
+                root.find(name)
+            }
             Binary::Installed { name, package } => match self.target.program.file() {
                 Some(path) if program::is_program(path) => Ok(path.clone()),
                 Some(path) => Err(TargetError::Settings(format!(
@@ -65,6 +70,43 @@ impl Settings {
                 None => program::find(name, package, &self.program_folders),
             },
         }
+    }
+
+    /// How a program of the server is started.
+    pub(crate) fn entrance(&self, program: &Path) -> Result<Entrance, TargetError> {
+        match self.target.system.root()? {
+            Some(root) => root.enter(program, self.in_callgrind),
+            None => Ok(Entrance::here(program)),
+        }
+    }
+
+    /// A file of the release that the server comes from, as the server is to name it.
+    pub(crate) fn named(&self, path: &str) -> Result<String, TargetError> {
+        match self.target.system.root()? {
+            Some(root) => root.named(path, self.in_callgrind),
+            None => Ok(path.to_owned()),
+        }
+    }
+
+    /// The folder in which the server looks users up.
+    pub(crate) fn etc(&self) -> PathBuf {
+        let root = self.target.system.root().ok().flatten();
+        let seen = root
+            .filter(|root| root.named("/etc", self.in_callgrind).is_ok_and(|etc| etc == "/etc"));
+        seen.map_or_else(|| "/etc".into(), |root| root.folder().join("etc"))
+    }
+
+    /// Runs a program of the server for an answer, with these variables beside its own.
+    pub(crate) fn ask(
+        &self,
+        program: &Path,
+        arguments: &[OsString],
+        environment: Vec<(OsString, OsString)>,
+    ) -> Result<Output, TargetError> {
+        let mut entrance = self.entrance(program)?;
+        entrance.arguments.extend_from_slice(arguments);
+        entrance.environment.extend(self.variables().into_iter().chain(environment));
+        entrance.ask()
     }
 
     /// The settings of a server by default: both versions, its own suites and groups, an

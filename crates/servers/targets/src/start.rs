@@ -23,8 +23,12 @@ use crate::running::Starting;
 use crate::server::Server;
 use crate::servers::Embedded;
 use crate::servers::program::{Invocation, Program};
+use crate::system::Mapped;
 use crate::target_dir::TargetDir;
-use crate::{BACKEND_SUITE, Backend, Objects, Running, ServerFacts, Settings, Target, TargetError};
+use crate::{
+    BACKEND_SUITE, Backend, Binary, Objects, Running, ServerFacts, Settings, System, Target,
+    TargetError,
+};
 
 /// The name of a backend's folders.
 const BACKEND: &str = "backend";
@@ -159,23 +163,28 @@ fn start_at(
     // Otherwise the ports stay reserved until the server listens on them.
     let _ports = (!invocation.needs_free_ports).then_some(ports);
     let callgrind = settings.in_callgrind.then(|| Callgrind::prepare(settings)).transpose()?;
+    let counts = callgrind.as_ref().map(|callgrind| callgrind.folder.path());
+    let mapped = mapped_files(&context, counts)?;
+    let entrance = settings.entrance(&context.binary)?;
     let (program_file, mut arguments) = match &callgrind {
-        None => (context.binary.clone(), Vec::new()),
+        None => (entrance.program, Vec::new()),
         Some(Callgrind { program, folder }) => {
-            (program.clone(), Callgrind::arguments(folder.path(), &context.binary))
+            (program.clone(), Callgrind::arguments(folder.path(), &entrance.program))
         }
     };
-    arguments.extend(invocation.arguments);
+    arguments.extend(entrance.arguments.into_iter().chain(invocation.arguments));
+    let variables = settings.variables().into_iter().chain(invocation.environment);
     let launch = Launch {
         program: program_file,
         arguments,
-        environment: settings.variables().into_iter().chain(invocation.environment).collect(),
+        environment: entrance.environment.into_iter().chain(variables).collect(),
         without: &[],
         cpus: &settings.target.cpus,
         stdin: Stdio::null(),
         stdout,
         stderr: output,
         death_signal: if invocation.has_children { Signal::TERM } else { Signal::KILL },
+        mounts: entrance.mounts,
         group: OwnGroup::make().ok(),
         secrets: std::mem::take(&mut context.secrets),
         temporary: callgrind.map(|callgrind| callgrind.folder),
@@ -190,7 +199,7 @@ fn start_at(
     // Why a server does not answer that verifies its backend.
     let verified = context.backend.as_ref().filter(|_| verifies_backend(settings));
     let mut distrusted = None;
-    Starting { dir, process, log_files, incidents, limit, deadline, backend }
+    Starting { dir, process, log_files, incidents, limit, deadline, mapped, backend }
         .finish(settings, objects, program.libraries(), |deadline| {
             program.ready(&context, deadline).inspect_err(|why| {
                 if let Unready::Wrong(_) = why {
@@ -202,6 +211,39 @@ fn start_at(
             Some(why) => TargetError::Backend { name: context.name.clone(), why },
             None => error,
         })
+}
+
+/// Whose mapped files prove that the server is its system's, where it is another one; the folders of the run are ones
+/// that it sees.
+fn mapped_files(
+    context: &LaunchContext<'_>,
+    counts: Option<&Path>,
+) -> Result<Option<Mapped>, TargetError> {
+    let LaunchContext { settings, .. } = context;
+    let Some(root) = settings.target.system.root()? else { return Ok(None) };
+    let folders = [context.folder.as_path(), &context.logs, context.root];
+    for folder in folders {
+        root.check_sees(folder, settings.in_callgrind)?;
+    }
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let mut programs = Vec::new();
+    if context
+        .settings
+        .target
+        .server
+        .program()
+        .is_some_and(|of| matches!(of.binary(), Binary::Toll))
+    {
+        programs.push(real(&context.binary));
+    }
+    if settings.in_callgrind {
+        programs.extend(Callgrind::FOLDERS.map(PathBuf::from));
+    }
+    Ok(Some(Mapped {
+        root,
+        programs,
+        folders: folders.into_iter().chain(counts).map(real).collect(),
+    }))
 }
 
 fn verifies_backend(settings: &Settings) -> bool {
@@ -269,9 +311,11 @@ pub fn command(
     name: &str,
 ) -> Option<String> {
     let program = server.program()?;
-    let shown = match settings.target.program.file() {
-        Some(path) => path.display().to_string(),
-        None => program.binary().name().to_owned(),
+    let name_of = program.binary().name();
+    let shown = match (&settings.target.system, settings.target.program.file()) {
+        (System::Made(system), _) => format!("{system}:{name_of}"),
+        (System::Here, Some(path)) => path.display().to_string(),
+        (System::Here, None) => name_of.to_owned(),
     };
     let addresses = settings.target.addresses();
     let unknown = |address: &IpAddr| SocketAddr::new(*address, 0);

@@ -27,7 +27,7 @@ use units::{Bytes, Nanos};
 use crate::known_servers::EMBEDDED;
 use crate::{
     Aes, Backend, BackendConnections, CommandLine, Crypto, Directives, Environment, Host,
-    LibraryPath, ProgramPath, Server, ServerPid, TlsLibrary, WarmUp, library,
+    LibraryPath, ProgramPath, Server, ServerPid, System, TlsLibrary, WarmUp, library,
 };
 
 /// A server under test. What is `None` is left open.
@@ -269,6 +269,11 @@ pub struct Target {
     /// folders. With `nginx`, `apache`, `haproxy` or `caddy`.
     #[arg(skip)]
     pub program: ProgramPath,
+    /// The release of a distribution that it comes from with all its libraries: `here` (this machine's), or one of
+    /// `make systems`, `debian-13` ([how](compare-runs.md#what-does-a-newer-release-cost)). With `embedded`, `nginx`,
+    /// `apache`, `haproxy` or `caddy`.
+    #[arg(skip)]
+    pub system: System,
     /// The folder of its `libssl.so` and `libcrypto.so`, an absolute path, or `system`.
     #[arg(skip = LibraryPath::System)]
     pub library_path: LibraryPath,

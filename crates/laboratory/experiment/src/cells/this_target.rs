@@ -1,5 +1,6 @@
 //! A server of a run, started or found, and what is asked of it.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -112,9 +113,8 @@ impl ThisTarget {
 
     /// What it should run on and what it runs on, if toll started it.
     pub(super) fn runs_on(&self, cell: &Cell) -> Option<RunsOn> {
-        let ServerFacts { libraries, stack, .. } = self.facts()?;
-        let (libraries, stack) = (libraries.clone(), stack.clone());
-        Some(RunsOn { target: cell.target.clone(), libraries, stack })
+        let ServerFacts { system, libraries, stack, .. } = self.facts()?.clone();
+        Some(RunsOn { target: cell.target.clone(), system, libraries, stack })
     }
 
     /// The server, where toll started it.
@@ -162,7 +162,11 @@ impl ThisTarget {
             .zip(self.facts())
             .and_then(|(program, facts)| program.lacks_sendfile(&facts.version));
         let counted = since(&before.sent, after.sent);
+        // Those of before are there still, unless the process that had them has ended.
+        let foreign: BTreeSet<String> =
+            before.foreign.iter().cloned().chain(after.foreign).collect();
         Ok(ServerReport {
+            foreign: foreign.into_iter().collect(),
             orders: orders.map(|(before, after)| Orders { before, after }),
             crypto: self.crypto.clone().map(|found| ((target.crypto, target.aes), found)),
             backend: since(&before.backend, after.backend),

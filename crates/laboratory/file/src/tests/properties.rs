@@ -47,6 +47,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("target.library-context", &["\"shared\"", "\"per-thread\""]),
     ("target.directives", &["\"none\"", "\"tcp_nodelay off; aio threads\""]),
     ("target.program", &["\"installed\"", "\"/opt/nginx/sbin/nginx\""]),
+    ("target.system", &["\"here\"", "\"debian-13\""]),
     ("target.library-path", &["\"system\"", "\"/opt/ssl\""]),
     ("target.environment", &["\"none\"", "[\"A=1\"]", "\"A=1 OPENSSL_ia32cap=~0x2\""]),
     ("target.warmup", &["\"20s\"", "\"steady\""]),

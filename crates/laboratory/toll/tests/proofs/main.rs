@@ -33,6 +33,7 @@ mod profile;
 mod ranks;
 mod re_encryption;
 mod serve;
+mod systems;
 mod tomcat;
 mod verdicts;
 mod video;

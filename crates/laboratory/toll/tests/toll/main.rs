@@ -41,6 +41,7 @@ mod servers;
 mod sessions;
 mod shell;
 mod stub_shop;
+mod systems;
 mod tls12_with_nginx;
 mod vary;
 mod wrong_bodies;

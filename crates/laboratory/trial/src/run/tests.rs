@@ -303,8 +303,12 @@ fn run(trouble: &Trouble) -> (TrialRecord, Stage) {
     let mut trial = Trial::new(job, Some(CpuList::from(0)), Neighbours::Apart);
     trial.not_steady = trouble.not_steady;
     trial.is_first_load = trouble.connections.is_some();
-    trial.runs_on =
-        trouble.runs_on.clone().map(|target| RunsOn { target, libraries: Vec::new(), stack: None });
+    trial.runs_on = trouble.runs_on.clone().map(|target| RunsOn {
+        target,
+        system: None,
+        libraries: Vec::new(),
+        stack: None,
+    });
     let interrupt = AtomicBool::new(false);
     let elapsed = stage.elapsed.clone();
     let measured = trial

@@ -23,7 +23,7 @@ use crate::{Settings, TargetError, openssl};
 
 const CONFIGURATION: &str = "apache.conf";
 /// Where Debian puts its modules.
-const MODULES: &str = "/usr/lib/apache2/modules";
+const MODULES_FOLDER: &str = "/usr/lib/apache2/modules";
 /// Threads of a worker process at most.
 const MOST_THREADS: usize = 10_000;
 /// Threads and descriptors of a process beside those of its connections.
@@ -61,7 +61,7 @@ impl Program for Apache {
 
     /// From what `apache2 -v` prints, which does not say what mod_ssl runs on.
     fn version(&self, binary: &Path, settings: &Settings) -> Result<String, TargetError> {
-        let output = program::ask(binary, &["-v".into()], settings.variables())?;
+        let output = settings.ask(binary, &["-v".into()], Vec::new())?;
         let said = String::from_utf8_lossy(&output.stdout);
         let version = said.lines().find_map(|line| line.strip_prefix("Server version: "));
         version.and_then(|version| version.split_whitespace().next()).map(str::to_owned).ok_or_else(
@@ -152,6 +152,7 @@ fn render(context: &LaunchContext<'_>, online: usize) -> Result<String, TargetEr
         true => format!("User #{NOBODY}\nGroup #{NOBODY}\n"),
         false => String::new(),
     };
+    let modules = context.settings.named(MODULES_FOLDER)?;
     let cache = match context.settings.target.session_cache {
         true => "shmcb:sessions(67108864)",
         false => "none",
@@ -161,12 +162,12 @@ fn render(context: &LaunchContext<'_>, online: usize) -> Result<String, TargetEr
     let processing = match context.settings {
         // callgrind runs one thread at a time, and which is by chance.
         Settings { in_callgrind: true, connections: 1, .. } => format!(
-            "LoadModule mpm_prefork_module {MODULES}/mod_mpm_prefork.so\nServerLimit 1\nStartServers 1\n\
+            "LoadModule mpm_prefork_module {modules}/mod_mpm_prefork.so\nServerLimit 1\nStartServers 1\n\
              MaxRequestWorkers 1\n"
         ),
         _ => format!(
             "\
-LoadModule mpm_event_module {MODULES}/mod_mpm_event.so
+LoadModule mpm_event_module {modules}/mod_mpm_event.so
 ServerLimit {workers}
 StartServers {workers}
 ThreadLimit {threads}
@@ -184,10 +185,10 @@ AsyncRequestWorkerFactor {factor}
     Ok(format!(
         "\
 {processing}
-LoadModule authz_core_module {MODULES}/mod_authz_core.so
-LoadModule socache_shmcb_module {MODULES}/mod_socache_shmcb.so
-LoadModule ssl_module {MODULES}/mod_ssl.so
-LoadModule http2_module {MODULES}/mod_http2.so
+LoadModule authz_core_module {modules}/mod_authz_core.so
+LoadModule socache_shmcb_module {modules}/mod_socache_shmcb.so
+LoadModule ssl_module {modules}/mod_ssl.so
+LoadModule http2_module {modules}/mod_http2.so
 
 {user}ServerName localhost
 DefaultRuntimeDir {folder}

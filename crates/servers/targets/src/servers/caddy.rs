@@ -25,7 +25,7 @@ impl Program for Caddy {
 
     /// From what `caddy version` prints, which does not say what Go it was built with.
     fn version(&self, binary: &Path, settings: &Settings) -> Result<String, TargetError> {
-        let output = program::ask(binary, &["version".into()], settings.variables())?;
+        let output = settings.ask(binary, &["version".into()], Vec::new())?;
         let text = String::from_utf8_lossy(&output.stdout);
         let version = text.split_whitespace().next().map(|version| version.trim_start_matches('v'));
         match version.filter(|version| version.starts_with(|first: char| first.is_ascii_digit())) {

@@ -37,7 +37,7 @@ impl Program for Haproxy {
 
     /// From what `haproxy -vv` prints.
     fn version(&self, binary: &Path, settings: &Settings) -> Result<String, TargetError> {
-        let output = program::ask(binary, &["-vv".into()], settings.variables())?;
+        let output = settings.ask(binary, &["-vv".into()], Vec::new())?;
         let said = String::from_utf8_lossy(&output.stdout);
         if settings.target.quic && !has_quic(&said) {
             return Err(TargetError::NoQuic { program: "haproxy", flags: "haproxy -vv" });

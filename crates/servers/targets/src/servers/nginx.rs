@@ -52,7 +52,7 @@ impl Program for Nginx {
 
     /// From what `nginx -V` prints.
     fn version(&self, binary: &Path, settings: &Settings) -> Result<String, TargetError> {
-        let output = program::ask(binary, &["-V".into()], settings.variables())?;
+        let output = settings.ask(binary, &["-V".into()], Vec::new())?;
         let said = String::from_utf8_lossy(&output.stderr);
         if settings.target.quic && !said.contains("--with-http_v3_module") {
             return Err(TargetError::NoQuic { program: "nginx", flags: "nginx -V" });
@@ -122,7 +122,8 @@ impl Program for Nginx {
 
 /// The user and the group of its workers, which nginx looks up by their names. A master that is root needs one.
 fn user(context: &LaunchContext<'_>) -> Option<String> {
-    let nobody = || nobody::is_wanted(context).then(nobody::names).flatten();
+    let etc = context.settings.etc();
+    let nobody = || nobody::is_wanted(context).then(|| nobody::names(&etc)).flatten();
     let is_root = rustix::process::geteuid().is_root();
     let names =
         || nobody().map_or_else(|| "root".to_owned(), |(user, group)| format!("{user} {group}"));

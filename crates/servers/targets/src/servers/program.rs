@@ -101,6 +101,7 @@ pub trait Program: Sync {
             sent: self.sent(server)?,
             backend: server.backend_served()?,
             accelerated: self.accelerated(server)?,
+            foreign: server.foreign_files()?,
         })
     }
 
@@ -146,6 +147,9 @@ pub struct ServerCounts {
     pub backend: Option<SendCounters>,
     /// What its accelerator of private keys did.
     pub accelerated: Option<AcceleratorCounts>,
+    /// The files that it has mapped now and that are not those of the system that it was to come from.
+    #[serde(default)]
+    pub foreign: Vec<String>,
 }
 
 /// How a server is started. All of it is pinned to the CPUs of its settings.

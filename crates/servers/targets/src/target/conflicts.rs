@@ -4,7 +4,7 @@ use keys::{Conflict, Force};
 use offload::{Kind, Way};
 
 use super::Target;
-use crate::{Backend, TlsLibrary};
+use crate::{Backend, System, TlsLibrary};
 
 impl Target {
     /// The keys that its server has no use for, whatever their values are.
@@ -24,6 +24,14 @@ impl Target {
         let is_opened = self.library.stack().file().is_some();
         if self.library != TlsLibrary::default() && !is_opened {
             add("library", "says where it comes from", &["library-path"]);
+        }
+        if self.system != System::Here {
+            let why = "comes with programs and libraries of its own, on this machine";
+            add(
+                "system",
+                why,
+                &["host", "program", "library", "library-path", "accelerator", "provider"],
+            );
         }
         if self.host.is_none() {
             add("host", "is this machine, whose servers listen on loopback", &["listen"]);

@@ -2,7 +2,7 @@
 
 use agent::Refusal;
 use load::Client;
-use targets::{IfMissing, Restart, Target};
+use targets::{IfMissing, Restart, System, Target};
 
 use super::agenda::NextTrial;
 use crate::cells::bench::Bench;
@@ -233,10 +233,11 @@ fn settings_in_words(target: &Target, offered: Only) -> String {
     let environment = target.environment.to_string();
     let library =
         target.library_path.folder().map(|folder| format!(", library in {}", folder.display()));
+    let system = (target.system != System::Here).then(|| format!(", from {}", target.system));
     let program = target.program.file().map(|path| format!(", program {}", path.display()));
     let java = target.server.uses("crypto");
     format!(
-        "{} certificate, CPU {}{}{}{}{}{}{}{}{}{}{}{}{}{}{}",
+        "{} certificate, CPU {}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}",
         target.certificate_key,
         target.cpus,
         target.host.as_ref().map(|host| format!(" of {host}")).unwrap_or_default(),
@@ -248,6 +249,7 @@ fn settings_in_words(target: &Target, offered: Only) -> String {
         on(target.tickets, "tickets"),
         on(target.session_cache, "session cache"),
         on(target.encrypt_then_mac, "encrypt-then-MAC"),
+        system.unwrap_or_default(),
         program.unwrap_or_default(),
         library.unwrap_or_default(),
         on(target.environment != Default::default(), &environment),

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::ready;
+use crate::system::Entrance;
 use crate::{Aes, Crypto, CryptoFacts, Running, TargetError};
-use crate::{program, ready};
 
 /// The variables that keep NSS from AES instructions and from those that authenticate GCM.
 pub(super) const NSS_SWITCHES: [&str; 2] = ["NSS_DISABLE_HW_AES", "NSS_DISABLE_PCLMUL"];
@@ -86,7 +87,7 @@ fn silent(server: &Running, question: &str, why: String) -> TargetError {
 /// The flags of its virtual machine, as that reports them to another process.
 fn java_switches(server: &Running, jcmd: &Path) -> Result<BTreeMap<String, String>, TargetError> {
     let arguments = [server.pid().to_string().into(), "VM.flags".into(), "-all".into()];
-    let output = program::ask(jcmd, &arguments, Vec::new())?;
+    let output = Entrance { arguments: arguments.into(), ..Entrance::here(jcmd) }.ask()?;
     let said = String::from_utf8_lossy(&output.stdout);
     let switches = flags(&said);
     match switches.len() == JAVA_SWITCHES.len() {
