@@ -111,6 +111,15 @@ pub(crate) fn factor(ratio: f64) -> String {
     format!("{}x", decimal(ratio, places))
 }
 
+/// The same of a ratio that surely differs from 1, which it does not read as: `1.003x`.
+pub(crate) fn sure_factor(ratio: f64) -> String {
+    let difference = (ratio - 1.0).abs();
+    match difference > 0.0 && difference < 0.005 {
+        true => format!("{}x", decimal(ratio, places(difference, 1).min(6))),
+        false => factor(ratio),
+    }
+}
+
 /// A figure without its interval, with three digits that count: `28.1 Gb/s`, `2,490/s`, `61.0%`.
 pub(crate) fn brief(quantity: Quantity, value: f64) -> String {
     brief_beside(quantity, value, value)
@@ -242,6 +251,10 @@ mod tests {
         assert_eq!(
             [12.3, 2.71, 1.04, 0.8, 0.0064].map(factor),
             ["12x", "2.7x", "1.04x", "0.80x", "0.0064x"]
+        );
+        assert_eq!(
+            [1.003, 0.999_96, 1.006, 1.0].map(sure_factor),
+            ["1.003x", "0.99996x", "1.01x", "1.00x"]
         );
         let brief = |quantity, value| brief(quantity, value);
         assert_eq!(brief(Quantity::PerSecond, 2_493.0), "2,490/s");

@@ -11,7 +11,7 @@ use super::best::best;
 use super::row::{AnalysedRow, groups};
 use crate::figure::{Decided, difference};
 use crate::findings::Headline;
-use crate::wording::{NO_DIFFERENCE, brief, brief_beside, factor};
+use crate::wording::{NO_DIFFERENCE, brief, brief_beside, factor, sure_factor};
 
 /// The rows by the names that the author gave them.
 pub(super) type Rows<'a> = BTreeMap<&'a str, &'a AnalysedRow<'a>>;
@@ -176,11 +176,11 @@ impl<'a> Authored<'a> {
             }
             Slot::Compared(how, metric, rows) => {
                 let ratio = self.decided.get(&(*metric, rows.clone()))?;
-                let amount = self.amount(*how, *metric, rows, ratio.median());
+                let amount = self.amount(*how, *metric, rows, ratio)?;
                 match ratio.decision {
                     Decision::TooFew => None,
-                    Decision::NoDifference => Some(format!("{} ({NO_DIFFERENCE})", amount?)),
-                    Decision::Sure(_) => amount,
+                    Decision::NoDifference => Some(format!("{amount} ({NO_DIFFERENCE})")),
+                    Decision::Sure(_) => Some(amount),
                 }
             }
         }
@@ -195,14 +195,15 @@ impl<'a> Authored<'a> {
         how: Comparing,
         metric: Metric,
         rows: &[String; 2],
-        ratio: f64,
+        ratio: &Decided,
     ) -> Option<String> {
         let signed =
             |amount: f64, text: String| if amount < 0.0 { format!("−{text}") } else { text };
         match how {
-            Comparing::Times => Some(factor(ratio)),
+            Comparing::Times if ratio.decision.is_sure() => Some(sure_factor(ratio.median())),
+            Comparing::Times => Some(factor(ratio.median())),
             Comparing::PercentMoreThan => {
-                let more = ratio - 1.0;
+                let more = ratio.median() - 1.0;
                 Some(signed(more, brief(Quantity::Share, more.abs())))
             }
             Comparing::MoreThan => {

@@ -55,6 +55,17 @@ fn an_authors_sentence_has_the_figures() {
 }
 
 #[test]
+fn a_small_difference_that_is_sure_does_not_read_as_none() {
+    let mut scene = Scene::handshakes();
+    let text = "{{ one.rate_per_server_cpu | times(other.rate_per_server_cpu) }}.";
+    written(&mut scene, KEY, [ECDSA, RSA], text);
+    scene.lines.clear();
+    scene.measure(0, 1_000_000.0, &SPREAD);
+    scene.measure(1, 1_003_000.0, &SPREAD);
+    assert_eq!(headline(&scene).sentence, "1.003x.");
+}
+
+#[test]
 fn without_a_difference_the_other_sentence_is_said_and_nothing_advised() {
     let mut scene = Scene::handshakes();
     written(&mut scene, KEY, [ECDSA, RSA], "{{ one.rate }} wins.");
