@@ -34,10 +34,9 @@ mod projection;
 mod purity;
 mod quality;
 mod remeasured;
-mod row;
+pub(crate) mod row;
 mod search;
 mod servers;
-pub(crate) mod summary;
 pub(crate) mod warnings;
 mod written;
 
@@ -67,9 +66,9 @@ pub use profile_change::{ProfileChange, Shares};
 pub use projection::{AtCores, Projection};
 pub use quality::widest_interval;
 pub use remeasured::{Remeasured, quieter};
+pub use row::Row;
 pub use search::{ImpossibleLoad, SearchEnd, SearchPath, SearchStep};
 pub use servers::{ServerFigure, ServerRow, Servers};
-pub use summary::CellSummary;
 pub use warnings::Repeated;
 
 use crate::claims::{self, JudgedClaim};
@@ -107,7 +106,7 @@ pub struct Analysis {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub profile_changes: Vec<ProfileChange>,
     /// All cells of the study and all rows of its tables, also those that were not measured, in its order.
-    pub cells: Vec<CellSummary>,
+    pub cells: Vec<Row>,
     /// Each kind of warning once, most frequent first.
     pub warnings: Vec<Repeated>,
     /// Each trial that is not valid, in the order in which they ran.
@@ -123,6 +122,9 @@ pub struct Analysis {
     /// Where that was published.
     #[serde(skip)]
     pub source: String,
+    /// When its first trial began, in milliseconds since 1970-01-01 UTC.
+    #[serde(skip)]
+    pub started_unix_ms: Option<u64>,
     /// How they compare, by the answers.
     #[serde(skip)]
     pub decisions: Decisions,
@@ -153,11 +155,10 @@ impl Analysis {
     ) -> Self {
         let costs = Costs::of(study, entries);
         let rows = row::rows(study, entries, targets, &costs.rows);
-        let mut in_order: Vec<&TrialLine> = rows.iter().flat_map(|of| of.lines.clone()).collect();
+        let mut in_order: Vec<&TrialLine> = rows.iter().flat_map(|of| &of.lines).collect();
         in_order.sort_by_key(|trial| trial.place.order);
-        let of_cells = || rows.iter().filter(|row| row.cell.is_some());
-        let cells: Vec<CellSummary> = rows.iter().map(CellSummary::of).collect();
-        let measured: Vec<&MeasuredRow> = cells.iter().map(|cell| &cell.row).collect();
+        let of_cells = || rows.iter().filter(|row| row.cell().is_some());
+        let measured: Vec<&MeasuredRow> = rows.iter().map(|row| &row.measured).collect();
         let decisions = Decisions::of(&study.answers, &rows);
         let compared = Compared::all(study, &rows, &decisions);
         Self {
@@ -176,10 +177,11 @@ impl Analysis {
             cut: study.cut.iter().map(|of| of.what.clone()).collect(),
             claims: claims::judge(&study.claims, &measured, &study.cut),
             source: source(study),
-            gates: family::of_answers(&study.answers, &decisions, &cells),
+            gates: family::of_answers(&study.answers, &decisions, &rows),
+            started_unix_ms: entries.trials.first().map(|trial| trial.line.started_unix_ms),
             decisions,
-            cells,
             costs,
+            cells: rows,
         }
     }
 }
@@ -200,11 +202,11 @@ fn is_empty(costs: &Costs) -> bool {
 }
 
 /// Trials of the rows, and steps of searches that say nothing, in the order in which they ran.
-fn all_invalid(trials: &[&TrialLine], rows: &[row::AnalysedRow<'_>]) -> Vec<Invalid> {
+fn all_invalid(trials: &[&TrialLine], rows: &[Row]) -> Vec<Invalid> {
     let of_trial = |TrialLine { place, line }: &TrialLine| {
         Some(Invalid { cell: place.cell.clone(), order: place.order, why: line.why_invalid()? })
     };
-    let of_search = |row: &row::AnalysedRow<'_>| {
+    let of_search = |row: &Row| {
         let steps = row.search.iter().flat_map(|search| &search.path).filter(|step| !step.is_held);
         let of = |step: &SearchStep| {
             Some(Invalid {

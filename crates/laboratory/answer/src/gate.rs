@@ -223,7 +223,7 @@ impl Gate {
             of.is_judged(false)
                 && planned.iter().any(|row| row.name == of.name && row.metrics.contains(&metric))
         };
-        let rows = analysis.cells.iter().map(|cell| &cell.row);
+        let rows = analysis.cells.iter().map(|cell| &cell.measured);
         let about = rows.filter(|of| self.is_about(&of.case, &of.name));
         let about: Vec<(&MeasuredRow, Option<Figure>)> =
             about.filter(can_have).map(|row| (row, row.whole_figure(metric))).collect();

@@ -14,7 +14,7 @@ use study::metric::Kind;
 use study::{Cut, Metric, Study};
 use units::significant;
 
-use crate::analysis::{Analysis, CellSummary};
+use crate::analysis::{Analysis, Row};
 use crate::compare::ComparedRun;
 use crate::measured::MeasuredRow;
 
@@ -84,7 +84,7 @@ impl Summary {
             machine: machine.cloned(),
             hosts: (*hosts).clone(),
             targets: targets.to_vec(),
-            rows: analysis.cells.iter().map(|cell| kept(*study, &cell.row)).collect(),
+            rows: analysis.cells.iter().map(|cell| kept(*study, &cell.measured)).collect(),
         }
     }
 
@@ -157,7 +157,7 @@ impl Summary {
         Analysis {
             study: self.study.clone(),
             question: self.question.clone(),
-            cells: self.rows.iter().cloned().map(CellSummary::from).collect(),
+            cells: self.rows.iter().cloned().map(Row::from).collect(),
             cut: self.cut.iter().map(|of| of.what.clone()).collect(),
             ..Analysis::default()
         }

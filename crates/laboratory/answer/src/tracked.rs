@@ -41,7 +41,7 @@ impl TrackedFigure {
     /// Those of a run. What was not measured has none.
     pub fn of_run(study: &Study, analysis: &Analysis) -> Vec<Self> {
         let of = |planned: &StudyRow<'_>| {
-            let row = &analysis.cells.iter().find(|cell| cell.name == planned.name)?.row;
+            let row = &analysis.cells.iter().find(|cell| cell.name == planned.name)?.measured;
             let of_metric = |metric: Metric| {
                 let MeasuredRow { case, params, label, .. } = row.clone();
                 let figure = row.whole_figure(metric)?;

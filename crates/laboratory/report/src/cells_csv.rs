@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use answer::analysis::{Analysis, CellSummary, Figure, SearchEnd};
+use answer::analysis::{Analysis, Figure, Row, SearchEnd};
 use serde::Serialize;
 use study::{Metric, Param};
 
@@ -39,7 +39,7 @@ fn header(keys: &BTreeSet<&str>) -> Vec<String> {
     names.chain(params).chain(COUNTS.map(str::to_owned)).chain(figures).chain(verdicts).collect()
 }
 
-fn record(analysis: &Analysis, cell: &CellSummary, keys: &BTreeSet<&str>) -> Vec<String> {
+fn record(analysis: &Analysis, cell: &Row, keys: &BTreeSet<&str>) -> Vec<String> {
     let names = [&analysis.study, &cell.case, &cell.name, &cell.label].map(Clone::clone);
     let params =
         keys.iter().map(|key| cell.params.get(*key).map(Param::to_string).unwrap_or_default());
@@ -59,7 +59,7 @@ fn record(analysis: &Analysis, cell: &CellSummary, keys: &BTreeSet<&str>) -> Vec
 }
 
 /// What came of the search for the cell's load, the load, and the best where there is none.
-fn search(cell: &CellSummary) -> [String; 3] {
+fn search(cell: &Row) -> [String; 3] {
     let Some(search) = &cell.search else { return Default::default() };
     let none = String::new;
     match &search.end {

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use answer::analysis::{Analysis, CellSummary};
+use answer::analysis::{Analysis, Row};
 use answer::wording::grouped;
 use study::Metric;
 use study::metric::MetricRow;
@@ -138,7 +138,7 @@ fn figures(text: &mut Text, analysis: &Analysis, metric: Metric) {
     }
 }
 
-fn of_cell(analysis: &Analysis, cell: &CellSummary) -> String {
+fn of_cell(analysis: &Analysis, cell: &Row) -> String {
     let fixed = [
         ("study".to_owned(), analysis.study.clone()),
         ("case".to_owned(), cell.case.clone()),

@@ -49,7 +49,7 @@ impl Found {
             crate::note(format_args!("warning: {}: {sentence}", results.folder().display()));
         }
         let analysis = Analysis::of(&study, &entries, &targets, machine.as_ref());
-        let findings = analysis.findings(&entries.trials);
+        let findings = analysis.findings();
         let stacks =
             |cell: &str| Some(results.stacks(cell).transpose()?.map(|of| (cell.to_owned(), of)));
         let stacks = study.cell_names().filter_map(stacks).collect::<Result<_, _>>();

@@ -11,7 +11,7 @@ use units::{Quantity, thousands};
 
 use super::compared::{Compared, Entry};
 use super::derived::Derived;
-use super::row::AnalysedRow;
+use super::row::Row;
 use crate::figure::{Decided, Figure, difference};
 
 /// All that follows for an answer about one.
@@ -24,10 +24,10 @@ pub(super) fn derived(compared: &Compared<'_>) -> Vec<Derived> {
 }
 
 /// The cell of a comparison whose server waits like this; `None` has no accelerator.
-fn find<'a>(compared: &Compared<'a>, wanted: Option<Way>) -> Option<&'a AnalysedRow<'a>> {
+fn find<'a>(compared: &Compared<'a>, wanted: Option<Way>) -> Option<&'a Row> {
     let way = |cell: &Cell| cell.target.accelerator().map(|device| device.way);
     let mut rows = compared.entries.iter().map(|entry| entry.row);
-    rows.find(|row| row.cell.map(way) == Some(wanted))
+    rows.find(|row| row.cell().map(way) == Some(wanted))
 }
 
 fn costs(compared: &Compared<'_>) -> Vec<Derived> {
@@ -52,7 +52,7 @@ fn costs(compared: &Compared<'_>) -> Vec<Derived> {
 
 /// A difference of CPU time with its share, which has been decided: what is above 0 in a round has a share
 /// above 0.
-fn cost(name: &str, [one, other]: [&AnalysedRow<'_>; 2], share: Option<Decided>) -> Vec<Derived> {
+fn cost(name: &str, [one, other]: [&Row; 2], share: Option<Decided>) -> Vec<Derived> {
     let [one, other] = [one, other].map(|row| row.samples(Metric::ServerCpuPerOperation));
     let Some((share, figure)) = share.zip(difference(one, other)) else {
         return Vec::new();
@@ -65,8 +65,8 @@ fn cost(name: &str, [one, other]: [&AnalysedRow<'_>; 2], share: Option<Decided>)
 }
 
 /// How much later a lone handshake ends than an inline one.
-fn later(compared: &Compared<'_>, entry: &Entry<'_>, inline: &AnalysedRow<'_>) -> Option<Derived> {
-    let device = entry.row.cell?.target.accelerator()?;
+fn later(compared: &Compared<'_>, entry: &Entry<'_>, inline: &Row) -> Option<Derived> {
+    let device = entry.row.cell()?.target.accelerator()?;
     let [latency, of_inline] = [entry.row, inline].map(|row| row.samples(Metric::P50));
     let later = difference(latency, of_inline)?;
     let name = format!("ends later than inline, at a latency of {}", device.latency.exact());
@@ -78,7 +78,7 @@ fn used(compared: &Compared<'_>) -> Vec<Derived> {
     let of = |entry: &Entry<'_>| {
         let busy = entry.row.valid().map(|line| line.evidence()?.accelerator_busy);
         let busy = Figure::of(busy.collect::<Option<_>>()?)?;
-        let name = format!("used of the model's set rate, {}", nominal(entry.row.cell?)?);
+        let name = format!("used of the model's set rate, {}", nominal(entry.row.cell()?)?);
         Some(Derived::new(&name, compared.with(entry), Quantity::Share, busy))
     };
     compared.entries.iter().filter_map(of).collect()

@@ -15,7 +15,7 @@ use units::Quantity;
 
 use super::compared::{Compared, Entry};
 use super::derived::Derived;
-use super::row::AnalysedRow;
+use super::row::Row;
 use crate::comparable::ratio;
 use crate::figure::{Decided, Figure, paired};
 use crate::label::server_words;
@@ -23,10 +23,7 @@ use crate::wording::with_interval;
 
 /// What the server's CPU time per byte is with a client that reads, over that with toll's walk: for each cell
 /// of which the study has such a one.
-pub(super) fn with_reading(
-    compared: &Compared<'_>,
-    rows: &[AnalysedRow<'_>],
-) -> (Vec<Derived>, Vec<String>) {
+pub(super) fn with_reading(compared: &Compared<'_>, rows: &[Row]) -> (Vec<Derived>, Vec<String>) {
     let added = shares(compared, |of| ratio_of_reading(of, rows), Decided::added);
     let doubts = added.iter().filter_map(|(entry, added)| doubt(compared, entry, added)).collect();
     let derived = added.into_iter().map(|(entry, by)| {
@@ -56,21 +53,21 @@ fn doubt(compared: &Compared<'_>, entry: &Entry<'_>, added: &Decided) -> Option<
 }
 
 /// What the server's CPU time per byte of a cell is with a client that reads, over that with toll's walk.
-fn ratio_of_reading(entry: &Entry<'_>, rows: &[AnalysedRow<'_>]) -> Option<Figure> {
-    let cell = entry.row.cell?;
+fn ratio_of_reading(entry: &Entry<'_>, rows: &[Row]) -> Option<Figure> {
+    let cell = entry.row.cell()?;
     if cell.load.receive() != Receive::Walk {
         return None;
     }
     let load = Plan { receive: Some(Receive::Decrypt), ..cell.load.clone() };
     let is_it = |other: &Cell| other.target == cell.target && other.load == load;
-    let reads = rows.iter().find(|row| row.cell.is_some_and(is_it))?;
+    let reads = rows.iter().find(|row| row.cell().is_some_and(is_it))?;
     // They are received differently, which is what is asked.
     let [reads, walks] = [reads, entry.row].map(|of| of.samples(Metric::ServerCpuPerGigabyte));
     paired(reads, walks).ok()
 }
 
 /// What TLS takes of what is sent in plain by `sendfile`, where the study has that cell beside its baseline.
-pub(super) fn share_of_sendfile(compared: &Compared<'_>, rows: &[AnalysedRow<'_>]) -> Vec<Derived> {
+pub(super) fn share_of_sendfile(compared: &Compared<'_>, rows: &[Row]) -> Vec<Derived> {
     let Some(plain) = plain_by_sendfile(compared, rows) else { return Vec::new() };
     let kept = |of: &Entry<'_>| ratio(of.row, plain, Metric::GoodputPerServerCpu).ok();
     let taken = shares(compared, kept, Decided::taken).into_iter().map(|(entry, by)| {
@@ -91,21 +88,18 @@ fn shares<'b, 'a>(
     ratios.filter_map(|(entry, ratio)| Some((entry, share(&ratio)?))).collect()
 }
 
-fn plain_by_sendfile<'a>(
-    compared: &Compared<'_>,
-    rows: &'a [AnalysedRow<'a>],
-) -> Option<&'a AnalysedRow<'a>> {
-    let baseline = compared.baseline()?.row.cell?;
+fn plain_by_sendfile<'a>(compared: &Compared<'_>, rows: &'a [Row]) -> Option<&'a Row> {
+    let baseline = compared.baseline()?.row.cell()?;
     let target = Target { sendfile: Some(true), ..baseline.target.clone() };
     let is_it = |other: &Cell| {
         other.target == target && other.load == baseline.load && other.target != baseline.target
     };
-    rows.iter().find(|row| row.cell.is_some_and(is_it))
+    rows.iter().find(|row| row.cell().is_some_and(is_it))
 }
 
 /// That the baseline of a share took another path than TLS does, where it did.
 pub(super) fn other_path(compared: &Compared<'_>) -> Option<String> {
-    let target = &compared.baseline()?.row.cell?.target;
+    let target = &compared.baseline()?.row.cell()?.target;
     let is_by_sendfile = target.server.uses("sendfile")
         && target.sendfile != Some(false)
         && target.send == SendMode::User;

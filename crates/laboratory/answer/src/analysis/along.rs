@@ -109,7 +109,7 @@ impl<'a> Along<'a> {
     fn least(&self) -> Option<(String, f64)> {
         let rows = self.points.iter().flat_map(|point| &point.entries);
         let bound = |entry: &Entry<'_>| {
-            let row = entry.row.algorithm?;
+            let row = entry.row.algorithm()?;
             let cost = row.cost.as_ref()?.cycles.median() / row.times_the_bound?;
             Some((row.bound?, cost))
         };

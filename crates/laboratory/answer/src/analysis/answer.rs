@@ -13,7 +13,7 @@ use super::derived::Derived;
 use super::loopback::Loopback;
 use super::offered::beside_published;
 use super::prediction::{self, Prediction};
-use super::row::AnalysedRow;
+use super::row::Row;
 use super::{accelerator, cores_of_device, hit_rate};
 use crate::caveat::Caveat;
 use crate::costs::AlgorithmRow;
@@ -77,11 +77,7 @@ impl Answer {
         words.collect::<Vec<_>>().join(", ")
     }
 
-    pub(super) fn of(
-        compared: &Compared<'_>,
-        costs: &[AlgorithmRow],
-        rows: &[AnalysedRow<'_>],
-    ) -> Self {
+    pub(super) fn of(compared: &Compared<'_>, costs: &[AlgorithmRow], rows: &[Row]) -> Self {
         let rule = compared.rule;
         let bill = Bill::of(compared, costs);
         let lacking = bill.iter().flat_map(|bill| bill.lacking.clone());

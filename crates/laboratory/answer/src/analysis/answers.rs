@@ -12,14 +12,14 @@ use super::answer::Answer;
 use super::compared::Compared;
 use super::library::newer;
 use super::purity::purity;
-use super::row::AnalysedRow;
+use super::row::Row;
 use super::written;
 
 /// The answers of all rules, by what each compares. The first of a rule has its author's headline; where there is none, the figures stand
 /// alone.
 pub(super) fn answers<'a>(
     mut compared: Vec<Vec<Compared<'a>>>,
-    rows: &'a [AnalysedRow<'a>],
+    rows: &'a [Row],
     costs: &[AlgorithmRow],
     targets: &[TargetRecord],
     machine: Option<&Machine>,

@@ -8,13 +8,13 @@ use study::{AnswerRule, Metric, Param, Params};
 use units::Quantity;
 
 use super::best::best;
-use super::row::{AnalysedRow, groups};
+use super::row::{Row, groups};
 use crate::figure::{Decided, difference};
 use crate::findings::Headline;
 use crate::wording::{NO_DIFFERENCE, brief, brief_beside, factor, sure_factor};
 
 /// The rows by the names that the author gave them.
-pub(super) type Rows<'a> = BTreeMap<&'a str, &'a AnalysedRow<'a>>;
+pub(super) type Rows<'a> = BTreeMap<&'a str, &'a Row>;
 
 /// Two rows, one beside the other.
 pub(super) type RowPair = (Metric, [String; 2]);
@@ -30,10 +30,7 @@ pub(super) struct Authored<'a> {
 
 /// The first rows that all have figures. They are taken whatever they show: to go on until some show a difference would
 /// find one by chance.
-pub(super) fn authored<'a>(
-    rule: &'a AnswerRule,
-    all: &'a [AnalysedRow<'a>],
-) -> Option<Authored<'a>> {
+pub(super) fn authored<'a>(rule: &'a AnswerRule, all: &'a [Row]) -> Option<Authored<'a>> {
     let written = rule.written.as_ref()?;
     let has_figures = |rows: &Rows<'_>| rows.values().all(|of| of.figure(rule.metric).is_some());
     let rows = choices(rule, written, all).find(has_figures)?;
@@ -42,15 +39,12 @@ pub(super) fn authored<'a>(
 
 /// What the sentences of an answer compare: in a metric one row with another, and the best with those that it was
 /// chosen among.
-pub(super) fn compared<'a>(
-    rule: &'a AnswerRule,
-    all: &'a [AnalysedRow<'a>],
-) -> Vec<(Metric, [&'a AnalysedRow<'a>; 2])> {
+pub(super) fn compared<'a>(rule: &'a AnswerRule, all: &'a [Row]) -> Vec<(Metric, [&'a Row; 2])> {
     let Some(authored) = authored(rule, all) else { return Vec::new() };
     let named = authored.named().into_iter().map(|((metric, _), rows)| (metric, rows));
     let best = authored.best();
     let rivals = best.into_iter().flat_map(|(best, of)| {
-        let is_best = |row: &AnalysedRow<'_>| row.name == best.name;
+        let is_best = |row: &Row| row.name == best.name;
         let groups = groups(rule, all).into_iter();
         let own = groups.filter(|(_, cells)| cells.iter().any(|(row, _)| is_best(row)));
         let rows = own.flat_map(|(_, cells)| cells).map(|(row, _)| row);
@@ -64,7 +58,7 @@ pub(super) fn compared<'a>(
 fn choices<'a>(
     rule: &'a AnswerRule,
     written: &'a HeadlineTemplates,
-    all: &'a [AnalysedRow<'a>],
+    all: &'a [Row],
 ) -> impl Iterator<Item = Rows<'a>> {
     let first = written.rows.first_key_value().into_iter();
     let firsts = first.flat_map(move |(_, first)| {
@@ -103,7 +97,7 @@ pub(super) fn open<'a>(
 
 impl<'a> Authored<'a> {
     /// The rows that its sentences compare. One stands over the other's figures, whichever of them answers divide.
-    pub(super) fn named(&self) -> Vec<(RowPair, [&'a AnalysedRow<'a>; 2])> {
+    pub(super) fn named(&self) -> Vec<(RowPair, [&'a Row; 2])> {
         let decides = self.written.decides.iter().map(|of| (self.rule.metric, of.rows.clone()));
         let pairs: BTreeSet<RowPair> = self.written.compared().into_iter().chain(decides).collect();
         let named = pairs.into_iter().filter_map(|(metric, names)| {
@@ -119,7 +113,7 @@ impl<'a> Authored<'a> {
         self.written.rows.iter().find_map(|(name, row)| Some((name, row.best.as_ref()?)))
     }
 
-    pub(super) fn best(&self) -> Option<(&'a AnalysedRow<'a>, &'a BestOf)> {
+    pub(super) fn best(&self) -> Option<(&'a Row, &'a BestOf)> {
         self.best_of().and_then(|(name, of)| Some((*self.rows.get(name.as_str())?, of)))
     }
 

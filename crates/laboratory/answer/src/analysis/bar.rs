@@ -56,7 +56,7 @@ impl Projected {
         let place = compared.rule.along.as_ref().and_then(|along| compared.common.get(along));
         let last = compared.rule.at.last().copied();
         let is_last = place.is_none_or(|place| place.only_size() == last);
-        let Some(row) = entry.row.algorithm.filter(|of| is_last && of.key.threads == 1) else {
+        let Some(row) = entry.row.algorithm().filter(|of| is_last && of.key.threads == 1) else {
             return Vec::new();
         };
         let [_, metric] = Metric::of_algorithm(row.key.algorithm.unit());
@@ -117,7 +117,7 @@ impl AnswerFigure {
                 Some(_) => mark.into_iter().chain(baseline).min(),
                 None => mark.or(Some(Mark::NotMeasured)).min(Some(Mark::NotMeasured)),
             },
-            published: entry.row.algorithm.map_or(Vec::new(), |of| of.published.clone()),
+            published: entry.row.algorithm().map_or(Vec::new(), |of| of.published.clone()),
             projected: Projected::all(compared, entry),
             infeasible: entry.row.infeasible(),
         }

@@ -8,17 +8,14 @@ use std::cmp::Ordering;
 use stats::{Decision, Direction};
 use study::Metric;
 
-use super::row::AnalysedRow;
+use super::row::Row;
 use crate::figure::{Decided, Figure};
 use crate::wording::listed;
 
 /// The best; `None` where no row has enough samples.
-pub(super) fn best<'b, 'a>(
-    metric: Metric,
-    rows: impl Iterator<Item = &'b AnalysedRow<'a>>,
-) -> Option<&'b AnalysedRow<'a>> {
+pub(super) fn best<'b, 'a>(metric: Metric, rows: impl Iterator<Item = &'b Row>) -> Option<&'b Row> {
     let has_enough = |of: &Figure| of.estimate.has_enough_samples();
-    let sure = |row: &'b AnalysedRow<'a>| Some((row, row.whole_figure(metric).filter(has_enough)?));
+    let sure = |row: &'b Row| Some((row, row.whole_figure(metric).filter(has_enough)?));
     let by_median = |a: &(_, Figure), b: &(_, Figure)| order(metric, a.1.median(), b.1.median());
     rows.filter_map(sure).max_by(by_median).map(|(row, _)| row)
 }

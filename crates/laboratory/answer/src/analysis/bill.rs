@@ -16,7 +16,7 @@ use study::{AnswerRule, Metric};
 use super::cipher::{self, CipherCost};
 use super::compared::{Compared, Entry};
 use super::cycles::Cycles;
-use super::row::AnalysedRow;
+use super::row::Row;
 use crate::costs::{AlgorithmRow, Cost};
 use crate::figure::Figure;
 use crate::label::label;
@@ -78,7 +78,7 @@ pub struct Sampled {
 
 impl Sampled {
     /// `None` where nothing reliable was sampled.
-    fn of(trials: &AnalysedRow<'_>) -> Option<Self> {
+    fn of(trials: &Row) -> Option<Self> {
         let cycles = Cycles::of(trials).filter(|cycles| cycles.doubts.is_empty())?;
         let is_tls = |class: Class| class.is_crypto() || class == Class::TlsLibrary;
         let sum = |of_tls: bool| {
@@ -130,7 +130,7 @@ impl Bill {
             }
         }
         let is_asked_for = |row: &AlgorithmRow| {
-            compared.entries.iter().filter_map(|entry| entry.row.cell).any(|cell| {
+            compared.entries.iter().filter_map(|entry| entry.row.cell()).any(|cell| {
                 let parts = [cell.private_key_operation(), cell.handshake_in_memory()];
                 parts.contains(&Some(row.key.algorithm))
             })
@@ -149,7 +149,7 @@ impl CellBill {
         per_core: &Figure,
         rows: &[&AlgorithmRow],
     ) -> Result<Self, Option<String>> {
-        let cell = entry.row.cell.ok_or(None)?;
+        let cell = entry.row.cell().ok_or(None)?;
         let row = |algorithm| rows.iter().find(|row| row.key.algorithm == algorithm).copied();
         let cost_of = |row: &AlgorithmRow| match &row.cost {
             Some(cost) => Ok(cost.ns_per_op.clone()),

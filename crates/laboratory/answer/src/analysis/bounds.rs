@@ -48,7 +48,7 @@ impl LittlesLawBounds {
                 demand_ns,
                 demand_at: point.label_at(key),
                 think_ns: think(entry)?,
-                cores: entry.row.cell?.target.pinned_to()?.len(),
+                cores: entry.row.cell()?.target.pinned_to()?.len(),
             })
         };
         first.entries.iter().filter_map(|entry| of(entry.value)).collect()

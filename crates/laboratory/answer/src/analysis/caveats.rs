@@ -79,7 +79,7 @@ fn other_limits(compared: &Compared<'_>) -> Vec<Caveat> {
 
 /// Which cells another program than toll's client made the load of.
 fn other_clients(compared: &Compared<'_>) -> Option<String> {
-    let client = |entry: &Entry<'_>| Some(entry.row.cell?.load.client);
+    let client = |entry: &Entry<'_>| Some(entry.row.cell()?.load.client);
     let others =
         compared.entries.iter().filter_map(client).filter(|client| *client != Client::Toll);
     let programs = listed(unique(others).iter().map(ToString::to_string))?;
@@ -220,7 +220,7 @@ fn one_process(compared: &Compared<'_>) -> Option<String> {
         processes.peek().is_some() && processes.all(|other| other == first)
     };
     let name = |entry: &Entry<'_>| {
-        let target = &entry.row.cell?.target;
+        let target = &entry.row.cell()?.target;
         Some(target.url.as_ref().map_or_else(|| target.server.to_string(), ToString::to_string))
     };
     let servers = listed(unique(compared.entries.iter().filter(is_one).filter_map(name)))?;

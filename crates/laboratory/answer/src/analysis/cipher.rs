@@ -78,7 +78,7 @@ pub(super) fn timed<'a>(
     entry: &Entry<'_>,
     rows: &'a [AlgorithmRow],
 ) -> Option<(&'a AlgorithmRow, &'a Cost)> {
-    let (table, cell) = (compared.rule.nominal.as_ref()?, entry.row.cell?);
+    let (table, cell) = (compared.rule.nominal.as_ref()?, entry.row.cell()?);
     let (cipher, library) = (cell.record_cipher()?, cell.cipher_library()?);
     let is_it = |row: &&AlgorithmRow| {
         row.table == *table

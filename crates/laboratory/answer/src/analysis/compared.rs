@@ -10,7 +10,7 @@ use study::metric::{Kind, words_of};
 use study::{AnswerRule, Cell, Metric, Param, Params, Study};
 
 use super::decisions::{Decisions, RowRatio};
-use super::row::{AnalysedRow, Valued, groups};
+use super::row::{Row, Valued, groups};
 use crate::figure::{Decided, Figure};
 use stats::Decision;
 
@@ -32,7 +32,7 @@ pub(super) struct Compared<'a> {
 /// One of the cells.
 #[derive(Debug)]
 pub(super) struct Entry<'a> {
-    pub(super) row: &'a AnalysedRow<'a>,
+    pub(super) row: &'a Row,
     /// Of the compared key.
     pub(super) value: &'a Param,
     pub(super) is_baseline: bool,
@@ -47,7 +47,7 @@ impl<'a> Compared<'a> {
     /// without the cells whose targets were left out, which a report says once.
     pub(super) fn all(
         study: &'a Study,
-        rows: &'a [AnalysedRow<'a>],
+        rows: &'a [Row],
         decisions: &'a Decisions,
     ) -> Vec<Vec<Self>> {
         let of_rule = |(place, rule): (usize, &'a AnswerRule)| {
@@ -67,12 +67,12 @@ impl<'a> Compared<'a> {
     }
 
     /// One over another.
-    pub(super) fn ratio(&self, one: &AnalysedRow<'_>, other: &AnalysedRow<'_>) -> Option<Decided> {
+    pub(super) fn ratio(&self, one: &Row, other: &Row) -> Option<Decided> {
         self.between(self.rule.metric, [one, other])
     }
 
     /// The same in a metric that an author's sentence has.
-    pub(super) fn between(&self, metric: Metric, rows: [&AnalysedRow<'_>; 2]) -> Option<Decided> {
+    pub(super) fn between(&self, metric: Metric, rows: [&Row; 2]) -> Option<Decided> {
         self.decisions.ratio(self.place, metric, rows)
     }
 
@@ -115,7 +115,7 @@ impl<'a> Compared<'a> {
 
     /// What all cells have alike, if they do; what are no cells have nothing.
     pub(super) fn shared<T: PartialEq>(&self, of: impl Fn(&Cell) -> T) -> Option<T> {
-        let mut values = self.entries.iter().map(|entry| entry.row.cell.map(&of));
+        let mut values = self.entries.iter().map(|entry| entry.row.cell().map(&of));
         let first = values.next()?;
         values.all(|value| value == first).then_some(first)?
     }
@@ -165,13 +165,13 @@ impl<'a> Compared<'a> {
 
     /// A value of a key in the words of what the rows do: `16 connections`, `16 users`.
     pub(super) fn label(&self, key: &str, value: &Param) -> String {
-        let has = |row: &&AnalysedRow<'_>| row.params.get(key).is_some_and(|own| own == value);
+        let has = |row: &&Row| row.params.get(key).is_some_and(|own| own == value);
         let rows = self.entries.iter().map(|entry| entry.row);
         // The first that was measured knows the version of its library.
-        let mut rows: Vec<&AnalysedRow<'_>> = rows.filter(has).collect();
+        let mut rows: Vec<&Row> = rows.filter(has).collect();
         rows.sort_by_key(|row| row.trials.valid == 0);
         match rows.first() {
-            Some(row) if row.algorithm.is_some() => row.label(key),
+            Some(row) if row.algorithm().is_some() => row.label(key),
             _ => label_in(self.operation(), key, value),
         }
     }
@@ -253,8 +253,8 @@ impl<'a> Compared<'a> {
         }
         let first = row.why_invalid().unwrap_or_else(|| "no reason is recorded".to_owned());
         match counts.done {
-            _ if row.algorithm.is_some() && counts.done > 0 => first,
-            0 if row.algorithm.is_some() => "no round was measured".to_owned(),
+            _ if row.algorithm().is_some() && counts.done > 0 => first,
+            0 if row.algorithm().is_some() => "no round was measured".to_owned(),
             0 if row.search.as_ref().is_some_and(|search| search.end.invalid().is_some()) => {
                 format!("its search ended with trials that are not valid; the last: {first}")
             }
@@ -276,7 +276,7 @@ impl<'a> Entry<'a> {
     fn of(
         place: usize,
         rule: &AnswerRule,
-        row: &'a AnalysedRow<'a>,
+        row: &'a Row,
         value: &'a Param,
         decisions: &Decisions,
     ) -> Self {

@@ -15,7 +15,7 @@ use crate::label::{label, label_in, server_words};
 use study::{Metric, Param};
 use trial::{Limit, WarningKind};
 
-use super::row::AnalysedRow;
+use super::row::Row;
 use crate::comparable::ratio;
 use crate::figure::{Figure, decisions};
 use crate::limits::{in_words, of_trials};
@@ -68,15 +68,15 @@ pub enum Agreement {
 
 /// One for each cell that toll loaded and other programs too. A report lists them under each other, so they are decided
 /// together.
-pub(super) fn all(rows: &[AnalysedRow<'_>]) -> Vec<CrossCheck> {
-    let rest = |of: &AnalysedRow<'_>| {
+pub(super) fn all(rows: &[Row]) -> Vec<CrossCheck> {
+    let rest = |of: &Row| {
         let mut params = of.params.clone();
         params.remove(full::CLIENT);
         (of.case.to_owned(), params)
     };
     let mut checks = Vec::new();
-    let client = |of: &AnalysedRow<'_>| of.cell.map(|cell| cell.load.client);
-    let is_of_toll = |of: &&AnalysedRow<'_>| client(of) == Some(Client::Toll);
+    let client = |of: &Row| of.cell().map(|cell| cell.load.client);
+    let is_of_toll = |of: &&Row| client(of) == Some(Client::Toll);
     for toll in rows.iter().filter(is_of_toll).filter(|of| of.params.contains_key(full::CLIENT)) {
         let others = rows.iter().filter(|other| !is_of_toll(other) && rest(other) == rest(toll));
         let check = |other| Some((toll, CrossCheck::of(toll, other, client(other)?)));
@@ -85,7 +85,7 @@ pub(super) fn all(rows: &[AnalysedRow<'_>]) -> Vec<CrossCheck> {
     let asked = checks.iter().flat_map(|(toll, check)| check.asked(toll)).flatten();
     let decisions = decisions(asked.flat_map(|ratio| ENDS.map(|end| (ratio, end))));
     let mut agreements = decisions.chunks(ENDS.len()).map(agreement);
-    let decided = |(toll, mut check): (&AnalysedRow<'_>, CrossCheck)| {
+    let decided = |(toll, mut check): (&Row, CrossCheck)| {
         let [rate, cost] = check.asked(toll).map(|ratio| ratio.and_then(|_| agreements.next()));
         check.agreement = rate.unwrap_or(check.agreement);
         check.sentence = check.in_words(&check.sentence, cost == Some(Agreement::Disagrees));
@@ -96,7 +96,7 @@ pub(super) fn all(rows: &[AnalysedRow<'_>]) -> Vec<CrossCheck> {
 
 impl CrossCheck {
     /// Without what is decided; in place of the sentence it has why there is no ratio.
-    fn of(toll: &AnalysedRow<'_>, other: &AnalysedRow<'_>, client: Client) -> Self {
+    fn of(toll: &Row, other: &Row, client: Client) -> Self {
         let rate = ratio(other, toll, Metric::Rate);
         let why =
             rate.as_ref().err().map(|why| why.in_words([&format!("with {client}"), "with toll"]));
@@ -121,7 +121,7 @@ impl CrossCheck {
 
     /// What is to be decided of it: the rate where the server was the limit with both, and what an operation costs where
     /// that explains the rate.
-    fn asked(&self, toll: &AnalysedRow<'_>) -> [Option<&Figure>; 2] {
+    fn asked(&self, toll: &Row) -> [Option<&Figure>; 2] {
         let is_comparable = is_servers(&self.limits) && is_servers(&self.other_limits);
         [
             self.rate_ratio.as_ref().filter(|_| is_comparable),
@@ -201,9 +201,9 @@ fn limits_in_words(limits: &BTreeMap<Limit, usize>) -> String {
 }
 
 /// Why there is no figure of a cell, where there is none.
-fn why_lacking(of: &AnalysedRow<'_>) -> Option<String> {
-    if let Some(why) = of.skipped {
-        return Some(why.to_owned());
+fn why_lacking(of: &Row) -> Option<String> {
+    if let Some(why) = &of.skipped {
+        return Some(why.clone());
     }
     if of.trials.valid > 0 {
         return None;
@@ -214,14 +214,14 @@ fn why_lacking(of: &AnalysedRow<'_>) -> Option<String> {
     })
 }
 
-fn share_a_core(of: &AnalysedRow<'_>) -> bool {
+fn share_a_core(of: &Row) -> bool {
     let is_shared = |kind| matches!(kind, WarningKind::SiblingCpus | WarningKind::SharedCpus);
     of.valid().any(|line| line.warnings.iter().any(|warning| is_shared(warning.kind)))
 }
 
 /// What was loaded: the server, what it was asked for, and what the case sweeps.
-fn loaded(of: &AnalysedRow<'_>) -> String {
-    let Some(cell) = of.cell else { return String::new() };
+fn loaded(of: &Row) -> String {
+    let Some(cell) = of.cell() else { return String::new() };
     let mut parts = vec![server_words(cell.target.server)];
     match cell.load.operation {
         Operation::Handshakes => parts.push("handshakes".to_owned()),

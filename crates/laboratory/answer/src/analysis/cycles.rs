@@ -7,7 +7,7 @@ use profile::{Class, Event, Profile};
 use serde::Serialize;
 use study::Metric;
 
-use super::row::AnalysedRow;
+use super::row::Row;
 
 /// The samples of one cell. They come from trials of their own, whose rates are in no figure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -33,9 +33,8 @@ pub struct Cycles {
 
 impl Cycles {
     /// `None` where nothing was sampled.
-    pub(super) fn of(trials: &AnalysedRow<'_>) -> Option<Self> {
-        let profile =
-            trials.profiles.iter().map(|&profile| profile.clone()).reduce(Profile::and)?;
+    pub(super) fn of(trials: &Row) -> Option<Self> {
+        let profile = trials.profiles.iter().cloned().reduce(Profile::and)?;
         let samples = profile.samples();
         let shares: BTreeMap<Class, f64> = profile
             .server

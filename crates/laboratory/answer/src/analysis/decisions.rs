@@ -7,7 +7,7 @@ use stats::Decision;
 use study::{AnswerRule, Metric};
 
 use super::authored;
-use super::row::{AnalysedRow, Valued, groups};
+use super::row::{Row, Valued, groups};
 use crate::comparable::{Side, Why, ratio};
 use crate::figure::{Decided, decisions};
 use crate::wording::grouped;
@@ -31,7 +31,7 @@ pub(crate) struct RowRatio {
 }
 
 impl Decisions {
-    pub(super) fn of(rules: &[AnswerRule], rows: &[AnalysedRow<'_>]) -> Self {
+    pub(super) fn of(rules: &[AnswerRule], rows: &[Row]) -> Self {
         let of_rule = |(rule, of)| {
             let families = families(of, rows).into_iter().enumerate();
             families.flat_map(move |(place, family)| decided([rule, place], family))
@@ -43,7 +43,7 @@ impl Decisions {
     /// same trials.
     pub(super) fn of_columns<'a>(
         metric: Metric,
-        columns: impl Iterator<Item = Vec<&'a AnalysedRow<'a>>>,
+        columns: impl Iterator<Item = Vec<&'a Row>>,
     ) -> Self {
         Self(decided([0, 0], columns.flat_map(|rows| each_with_each(metric, &rows)).collect()))
     }
@@ -62,7 +62,7 @@ impl Decisions {
         &self,
         rule: usize,
         metric: Metric,
-        [one, other]: [&AnalysedRow<'_>; 2],
+        [one, other]: [&Row; 2],
     ) -> Option<Decided> {
         let is_like = |of: &&RowRatio| of.metric == metric && of.has(one) && of.has(other);
         let of = self.of_rule(rule).find(is_like)?;
@@ -71,18 +71,14 @@ impl Decisions {
     }
 
     /// What is decided together with a row beside its baseline.
-    pub(super) fn family(
-        &self,
-        rule: usize,
-        row: &AnalysedRow<'_>,
-    ) -> impl Iterator<Item = &RowRatio> {
+    pub(super) fn family(&self, rule: usize, row: &Row) -> impl Iterator<Item = &RowRatio> {
         let own = self.beside_baseline(rule).find(|of| of.has(row)).map(|of| of.family);
         self.0.iter().filter(move |of| Some(of.family) == own && of.ratio.is_ok())
     }
 }
 
 /// What each answer of a rule compares, not yet decided.
-fn families<'a>(rule: &'a AnswerRule, rows: &'a [AnalysedRow<'a>]) -> Vec<Vec<RowRatio>> {
+fn families<'a>(rule: &'a AnswerRule, rows: &'a [Row]) -> Vec<Vec<RowRatio>> {
     let own = groups(rule, rows).into_iter().filter(|(common, _)| rule.is_compared_at(common));
     let own = grouped(own.map(|(mut common, cells)| {
         rule.along.as_ref().map(|along| common.remove(along));
@@ -108,15 +104,15 @@ fn compared(rule: &AnswerRule, cells: &Valued<'_>) -> Vec<RowRatio> {
     let baseline = rule.baseline();
     let over = cells.iter().find(|(_, value)| **value == baseline).map(|(row, _)| *row);
     let others = cells.iter().filter(|(_, value)| **value != baseline).map(|(row, _)| *row);
-    let others: Vec<&AnalysedRow<'_>> = others.collect();
+    let others: Vec<&Row> = others.collect();
     let beside = others.iter().map(|row| RowRatio::of(rule.metric, row, over, true));
     let each = rule.along.is_none().then(|| each_with_each(rule.metric, &others));
     beside.chain(each.into_iter().flatten()).collect()
 }
 
 /// Each over those after it.
-fn each_with_each(metric: Metric, rows: &[&AnalysedRow<'_>]) -> Vec<RowRatio> {
-    let of = |(place, row): (usize, &&AnalysedRow<'_>)| {
+fn each_with_each(metric: Metric, rows: &[&Row]) -> Vec<RowRatio> {
+    let of = |(place, row): (usize, &&Row)| {
         let after = rows[place + 1..].iter();
         after.map(|over| RowRatio::of(metric, row, Some(over), false)).collect::<Vec<_>>()
     };
@@ -134,12 +130,7 @@ fn decided(place: [usize; 2], mut family: Vec<RowRatio>) -> Vec<RowRatio> {
 
 impl RowRatio {
     /// Not yet decided.
-    fn of(
-        metric: Metric,
-        row: &AnalysedRow<'_>,
-        over: Option<&AnalysedRow<'_>>,
-        is_beside_baseline: bool,
-    ) -> Self {
+    fn of(metric: Metric, row: &Row, over: Option<&Row>, is_beside_baseline: bool) -> Self {
         let ratio = match over {
             Some(over) => ratio(row, over, metric),
             None => Err(Why::NotMeasured(Side::Other)),
@@ -149,7 +140,7 @@ impl RowRatio {
         Self { family: [0, 0], metric, row, over, is_beside_baseline, ratio }
     }
 
-    fn has(&self, row: &AnalysedRow<'_>) -> bool {
+    fn has(&self, row: &Row) -> bool {
         self.row == row.name || self.over.as_ref() == Some(&row.name)
     }
 }

@@ -20,22 +20,20 @@ mod rates;
 mod searches;
 mod servers;
 
-use journal::{Role, TrialLine};
 use study::Metric;
 
 use self::cell_labels::{is_searched, title, windows};
-use super::{Agreement, Analysis, Answer, CellSummary, Invalid};
+use super::{Agreement, Analysis, Answer, Invalid, Row};
 use crate::claims::PaperClaims;
 use crate::findings::{Findings, Item, Listing, Section};
 use crate::label::trials;
 use crate::wording::{grouped, joined};
 
 impl Analysis {
-    /// What a report shows of it; `lines` are the trials that it was made from.
-    pub fn findings(&self, lines: &[TrialLine]) -> Findings {
-        let of_cells: Vec<CellSummary> =
-            self.cells.iter().filter(|cell| cell.library.is_none()).cloned().collect();
-        let mut findings = self.of_trials(&of_cells, lines);
+    /// What a report shows of it.
+    pub fn findings(&self) -> Findings {
+        let of_cells: Vec<&Row> = self.cells.iter().filter(|cell| cell.library.is_none()).collect();
+        let mut findings = self.of_trials(&of_cells);
         let by_rule = grouped(self.answers.iter().map(|answer| (answer.rule, answer)));
         let answers = by_rule.iter().filter_map(|(_, of_rule): &(usize, Vec<&Answer>)| {
             Some((of_rule[0].case.clone(), answer::answer(self, of_rule)?))
@@ -44,8 +42,8 @@ impl Analysis {
             .into_iter()
             .chain(cycles::answer(&of_cells, &self.profile_changes))
             .collect();
-        let shown: Vec<&CellSummary> = of_cells.iter().filter(|cell| !cell.is_left_out()).collect();
-        if let Some(rates) = rates::answer(&shown, lines, self.answers.is_empty()) {
+        let shown: Vec<&Row> = of_cells.into_iter().filter(|cell| !cell.is_left_out()).collect();
+        if let Some(rates) = rates::answer(&shown, self.answers.is_empty()) {
             // Answers in its author's words go before what all cells did.
             let is_authored = self.answers.iter().any(|answer| answer.headline.is_some());
             let place = if is_authored { findings.answers.len() } else { 0 };
@@ -66,19 +64,19 @@ impl Analysis {
     }
 
     /// What is shown of trials, beside answers; nothing where the study has none.
-    fn of_trials(&self, cells: &[CellSummary], lines: &[TrialLine]) -> Findings {
+    fn of_trials(&self, cells: &[&Row]) -> Findings {
         if cells.is_empty() {
             return Findings { is_empty: true, is_whole: true, ..Findings::default() };
         }
-        let shown: Vec<&CellSummary> = cells.iter().filter(|cell| !cell.is_left_out()).collect();
+        let shown: Vec<&Row> = cells.iter().copied().filter(|cell| !cell.is_left_out()).collect();
         let counts = self.trials;
         let coverages = coverages(cells);
-        let is_measured = |cell: &&CellSummary| cell.trials.done > 0;
+        let is_measured = |cell: &&&Row| cell.trials.done > 0;
         let measured = cells.iter().filter(is_measured).count();
         let noun = if measured == 1 { "cell" } else { "cells" };
         let measured = joined(
             &format!("{} of {measured} {noun}", trials(counts.done)),
-            &windows(lines.iter().filter(|trial| trial.place.role == Role::Measure)),
+            &windows(cells.iter().copied()),
         );
         let lacking = (counts.done < counts.planned)
             .then(|| format!("{} of {} were run", counts.done, trials(counts.planned)));
@@ -86,8 +84,8 @@ impl Analysis {
             servers: servers::table(&self.servers),
             charts: [cpu_split::charts(cells), cpu_use::charts(&self.answers, cells)].concat(),
             conclusions: self.cross_checks(),
-            overview: overview::tables(&shown, &self.answers, lines),
-            tables: self.tables(&shown, cells, lines),
+            overview: overview::tables(&shown, &self.answers),
+            tables: self.tables(&shown, cells),
             notes: notes(&coverages).into_iter().chain(self.remeasured.sentences()).collect(),
             method: method(&coverages),
             rejected: vec![self.rejected()],
@@ -99,9 +97,9 @@ impl Analysis {
                 let first = self.invalid.first().map(|trial| format!("; the first: {}", trial.why));
                 format!("No trial is valid, so there are no figures{}.", first.unwrap_or_default())
             }),
-            is_empty: counts.done == 0 && !cells.iter().any(is_searched),
+            is_empty: counts.done == 0 && !cells.iter().any(|cell| is_searched(cell)),
             is_whole: self.shortfall().is_none(),
-            started_unix_ms: lines.first().map(|trial| trial.line.started_unix_ms),
+            started_unix_ms: self.started_unix_ms,
             ..Findings::default()
         }
     }
@@ -120,12 +118,7 @@ impl Analysis {
         Listing { title: "Checked with other clients", about, items }
     }
 
-    fn tables(
-        &self,
-        shown: &[&CellSummary],
-        all: &[CellSummary],
-        lines: &[TrialLine],
-    ) -> Vec<Section> {
+    fn tables(&self, shown: &[&Row], all: &[&Row]) -> Vec<Section> {
         let cells = Section {
             title: "Cells",
             about: "A cell is one combination of what the study varies. Numbers are medians over \
@@ -150,7 +143,7 @@ impl Analysis {
             Some(cells),
             Some(predictions),
             Some(searches),
-            ranks::section(shown, lines),
+            ranks::section(shown),
             cycles::section(all),
             cpu_use::section(all),
         ];
@@ -175,7 +168,7 @@ impl From<&Invalid> for Item {
 }
 
 /// How sure the intervals of a run are, by the number of trials, in parts of a sentence.
-fn coverages(cells: &[CellSummary]) -> Vec<String> {
+fn coverages(cells: &[&Row]) -> Vec<String> {
     let figures = cells.iter().filter_map(|cell| cell.figure(Metric::Rate));
     let mut coverages: Vec<(usize, f64)> =
         figures.map(|figure| (figure.estimate.n, figure.estimate.interval.coverage)).collect();

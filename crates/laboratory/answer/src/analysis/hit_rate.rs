@@ -58,7 +58,7 @@ fn latencies(compared: &Compared<'_>) -> Vec<Derived> {
     };
     // Where all should resume, the few full ones only open the sessions.
     let is_mixed = |cell: &Cell| cell.load.resumption.get() < 100;
-    let mixed = compared.entries.iter().filter(|entry| entry.row.cell.is_some_and(is_mixed));
+    let mixed = compared.entries.iter().filter(|entry| entry.row.cell().is_some_and(is_mixed));
     mixed.filter_map(of_cell).flatten().collect()
 }
 

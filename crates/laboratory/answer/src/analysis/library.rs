@@ -36,7 +36,7 @@ pub(super) fn newer(
 }
 
 fn is_aes_gcm(entry: &Entry<'_>) -> bool {
-    let suite = entry.row.cell.and_then(|cell| cell.load.only_suite());
+    let suite = entry.row.cell().and_then(|cell| cell.load.only_suite());
     suite.is_some_and(|suite| matches!(suite.cipher, Cipher::Aes128Gcm | Cipher::Aes256Gcm))
 }
 

@@ -15,7 +15,7 @@ use trial::TrialRecord;
 
 use super::compared::{Compared, Entry};
 use super::left_out::{LeftOut, WhyLeftOut};
-use super::row::AnalysedRow;
+use super::row::Row;
 use crate::figure::{Decided, Figure};
 use crate::wording::listed;
 
@@ -87,7 +87,7 @@ impl CipherTime {
 }
 
 /// The valid trials of a cell by their rounds.
-fn by_round<'a>(row: &AnalysedRow<'a>) -> BTreeMap<u32, &'a TrialRecord> {
+fn by_round(row: &Row) -> BTreeMap<u32, &TrialRecord> {
     let valid = row.lines.iter().filter(|trial| trial.line.valid);
     valid.map(|trial| (trial.place.round, &trial.line)).collect()
 }

@@ -18,7 +18,7 @@ use trial::Limit;
 
 use super::compared::Compared;
 use super::left_out::LeftOut;
-use super::row::AnalysedRow;
+use super::row::Row;
 use crate::comparable::ratio;
 use crate::figure::{Figure, decisions};
 use crate::wording::{brief, grouped};
@@ -68,7 +68,7 @@ pub struct AtCores {
 /// One number of cores with its trials.
 struct Step<'a> {
     cores: u32,
-    row: &'a AnalysedRow<'a>,
+    row: &'a Row,
     figure: Figure,
 }
 
@@ -107,7 +107,7 @@ pub(super) fn projections(compared: &[Compared<'_>]) -> Vec<Projection> {
 
 fn step<'a>(point: &Compared<'a>, value: &Param) -> Option<Step<'a>> {
     let entry = point.entry(value)?;
-    let cpus = entry.row.cell?.target.pinned_to()?.len();
+    let cpus = entry.row.cell()?.target.pinned_to()?.len();
     let swept = match point.common.get(full::CORES) {
         Some(Param::Count(cores)) => u32::try_from(*cores).ok(),
         _ => None,

@@ -10,7 +10,7 @@ use super::compared::Entry;
 /// What the trials of these cells prove, in a sentence; `None` where not all are about connections
 /// over TLS, and where toll has seen none of their handshakes.
 pub(super) fn purity<'a>(entries: impl Iterator<Item = &'a Entry<'a>> + Clone) -> Option<String> {
-    if entries.clone().any(|entry| entry.row.cell.is_none()) {
+    if entries.clone().any(|entry| entry.row.cell().is_none()) {
         return None;
     }
     let mut operations = entries.clone().map(|entry| entry.row.operation());

@@ -9,7 +9,7 @@ use trial::{Limit, TrialRecord, WarningKind};
 
 use super::compared::{Compared, Entry};
 use super::decisions::Decisions;
-use super::row::{AnalysedRow, of_cells};
+use super::row::{Row, of_cells};
 use crate::figure::Figure;
 use crate::findings::Quality;
 use crate::label::trials;
@@ -23,7 +23,7 @@ const MOST_WIDTH: f64 = 0.1;
 const MOST_NOISY: f64 = 0.25;
 
 /// `None` where no answer has a figure.
-pub(super) fn quality(compared: &[Vec<Compared<'_>>], rows: &[AnalysedRow<'_>]) -> Option<Quality> {
+pub(super) fn quality(compared: &[Vec<Compared<'_>>], rows: &[Row]) -> Option<Quality> {
     let compared: Vec<&Compared<'_>> = compared.iter().flatten().collect();
     let of_one = |of: &&Compared<'_>| {
         Some((stated(of).into_iter().map(|f| f.estimate.n).min()?, of.samples()))
@@ -33,7 +33,7 @@ pub(super) fn quality(compared: &[Vec<Compared<'_>>], rows: &[AnalysedRow<'_>]) 
     // Of a median of 0 there is no share.
     let shares = figures.iter().filter(|figure| figure.median() != 0.0);
     let widest = shares.map(Figure::reach).fold(0.0, f64::max);
-    let valid: Vec<&TrialRecord> = rows.iter().flat_map(AnalysedRow::valid).collect();
+    let valid: Vec<&TrialRecord> = rows.iter().flat_map(Row::valid).collect();
     let noisy = valid.iter().filter(|line| is_noisy(line)).count();
     let largest = compared.iter().map(|of| of.family()).max().unwrap_or_default();
     let enough = rounds_to_decide(largest);

@@ -146,12 +146,12 @@ mod tests {
     #[test]
     fn the_report_says_how_many_were_replaced() {
         let scene = scene(0.0, 0.01, 1.0);
-        let notes = scene.analysis().findings(&scene.lines).notes;
+        let notes = scene.analysis().findings().notes;
         let expected = "1 trial was disturbed by other programs or the hypervisor and measured \
                         again; the quieter of the two counts, so 1 was replaced.";
         assert!(notes.iter().any(|note| note == expected), "{notes:?}");
         let quiet = Scene::handshakes();
-        let notes = quiet.analysis().findings(&quiet.lines).notes;
+        let notes = quiet.analysis().findings().notes;
         assert!(!notes.iter().any(|note| note.contains("disturbed")), "{notes:?}");
     }
 }

@@ -11,6 +11,11 @@ use study::metric::words_of;
 use study::{AnswerRule, Cell, Metric, Param, Params, Study};
 use trial::{Limit, OFFERED_SERVED, TrialRecord, Verdict};
 
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use super::cpu_use::CpuUse;
+use super::cycles::Cycles;
 use super::remeasured::{Remeasured, quieter};
 use super::search::SearchPath;
 use crate::circumstance::Circumstance;
@@ -25,48 +30,45 @@ use crate::wording::grouped;
 /// is a few percent wide.
 const MOST_SPREAD: f64 = 0.25;
 
-/// A measured row with what it was measured from.
-#[derive(Debug, derive_more::Deref)]
-pub(super) struct AnalysedRow<'a> {
+/// A measured row with what it was measured from: the trials of a cell, the rounds of an algorithm, or nothing more
+/// where it comes from a summary.
+#[derive(Debug, Clone, Default, PartialEq, derive_more::Deref)]
+pub struct Row {
     #[deref]
-    pub(super) measured: MeasuredRow,
+    pub measured: MeasuredRow,
     /// What was measured, where that is a server under load.
-    pub(super) cell: Option<&'a Cell>,
+    cell: Option<Cell>,
     /// The same, where it is an algorithm, which has no trials.
-    pub(super) algorithm: Option<&'a AlgorithmRow>,
+    algorithm: Option<AlgorithmRow>,
     /// Why there is nothing to measure, where that is so.
-    pub(super) skipped: Option<&'a str>,
+    pub skipped: Option<String>,
     /// In the order in which they ran; where the load is searched for, those at the load that was
     /// found.
-    pub(super) lines: Vec<&'a TrialLine>,
+    pub lines: Vec<TrialLine>,
     /// Of the valid trials that were made to know where the server's CPU time goes.
-    pub(super) profiles: Vec<&'a Profile>,
+    pub profiles: Vec<Profile>,
     /// Of those that were measured again, the lines have the quieter one.
-    pub(super) again: Remeasured,
-    /// How the load was found.
-    pub(super) search: Option<SearchPath>,
+    pub again: Remeasured,
+    /// How the load was found, where the study searches for it.
+    pub search: Option<SearchPath>,
 }
 
 /// All cells and then all rows of tables, in the study's order.
-pub(super) fn rows<'a>(
-    study: &'a Study,
-    entries: &'a Entries,
-    targets: &'a [TargetRecord],
-    algorithms: &'a [AlgorithmRow],
-) -> Vec<AnalysedRow<'a>> {
+pub(super) fn rows(
+    study: &Study,
+    entries: &Entries,
+    targets: &[TargetRecord],
+    algorithms: &[AlgorithmRow],
+) -> Vec<Row> {
     let mut rows = of_cells(study, entries, targets);
-    rows.extend(algorithms.iter().map(AnalysedRow::of_algorithm));
+    rows.extend(algorithms.iter().map(Row::of_algorithm));
     rows
 }
 
 /// The trials of all cells, in the study's order of cells. Trials of a search, of cells that the
 /// study does not have, and those that were interrupted are left out: the last are shorter than
 /// planned, and a resumed run does them again.
-pub(super) fn of_cells<'a>(
-    study: &'a Study,
-    entries: &'a Entries,
-    targets: &'a [TargetRecord],
-) -> Vec<AnalysedRow<'a>> {
+pub(super) fn of_cells(study: &Study, entries: &Entries, targets: &[TargetRecord]) -> Vec<Row> {
     let lines = &entries.trials;
     let mut of_cell: BTreeMap<&str, Vec<&TrialLine>> = BTreeMap::new();
     for trial in lines.iter().filter(|trial| !trial.line.interrupted) {
@@ -86,7 +88,7 @@ pub(super) fn of_cells<'a>(
         // One of another cell says nothing of this one.
         let is_valid = |trial: &&&TrialLine| trial.line.valid && trial.place.params == cell.params;
         let profiled = lines.iter().filter(is_of_profile).filter(is_valid);
-        let profiles = profiled.filter_map(|trial| trial.line.profile.as_ref()).collect();
+        let profiles = profiled.filter_map(|trial| trial.line.profile.clone()).collect();
         lines.retain(|trial| {
             trial.place.role == Role::Measure
                 && search.as_ref().is_none_or(|search| search.has(trial))
@@ -99,25 +101,17 @@ pub(super) fn of_cells<'a>(
             .find_map(|target| target.skipped.as_deref());
         let is_infeasible = search.as_ref().is_some_and(|search| search.end.infeasible().is_some());
         let planned = if skipped.is_some() || is_infeasible { 0 } else { rounds as usize };
-        let mut row = AnalysedRow {
-            measured: of_trials(cell, planned, &lines),
-            cell: Some(cell),
-            algorithm: None,
-            skipped,
-            lines,
-            again,
-            profiles,
-            search,
-        };
-        row.conclude();
-        trials.push(row);
+        let skipped = skipped.map(str::to_owned);
+        let lines = lines.into_iter().cloned().collect();
+        let found = Row { skipped, again, profiles, search, ..Row::default() };
+        trials.push(Row::of_cell(cell.clone(), planned, lines, found));
     }
     trials
 }
 
 /// What the trials of a cell say.
-fn of_trials(cell: &Cell, planned: usize, lines: &[&TrialLine]) -> MeasuredRow {
-    let valid: Vec<&TrialLine> = lines.iter().copied().filter(|trial| trial.line.valid).collect();
+fn of_trials(cell: &Cell, planned: usize, lines: &[TrialLine]) -> MeasuredRow {
+    let valid: Vec<&TrialLine> = lines.iter().filter(|trial| trial.line.valid).collect();
     // A trial that was not valid and was made again is one.
     let done = lines.iter().map(|trial| trial.place.round).collect::<BTreeSet<_>>().len();
     let mut limits = BTreeMap::new();
@@ -181,15 +175,12 @@ fn samples_of(valid: &[&TrialLine], metric: Metric) -> Vec<(u32, f64)> {
 }
 
 /// Rows of a case, each with its value of the compared key.
-pub(super) type Valued<'a> = Vec<(&'a AnalysedRow<'a>, &'a Param)>;
+pub(super) type Valued<'a> = Vec<(&'a Row, &'a Param)>;
 
 /// The rows that a rule compares, by the values that they have in common.
-pub(super) fn groups<'a>(
-    rule: &'a AnswerRule,
-    rows: &'a [AnalysedRow<'a>],
-) -> Vec<(Params, Valued<'a>)> {
+pub(super) fn groups<'a>(rule: &'a AnswerRule, rows: &'a [Row]) -> Vec<(Params, Valued<'a>)> {
     // A table can have algorithms of bytes beside those of operations.
-    let is_of_rule = |row: &&AnalysedRow<'_>| {
+    let is_of_rule = |row: &&Row| {
         row.case == rule.case && (row.algorithm.is_none() || row.can_have(rule.metric))
     };
     grouped(rows.iter().filter(is_of_rule).filter_map(|row| {
@@ -199,8 +190,8 @@ pub(super) fn groups<'a>(
     }))
 }
 
-impl<'a> AnalysedRow<'a> {
-    fn of_algorithm(of: &'a AlgorithmRow) -> Self {
+impl Row {
+    fn of_algorithm(of: &AlgorithmRow) -> Self {
         let skipped = of.unavailable();
         let samples = of.samples();
         let trials = TrialCounts {
@@ -218,43 +209,57 @@ impl<'a> AnalysedRow<'a> {
             samples,
             ..MeasuredRow::default()
         };
-        let mut row = Self {
-            measured,
-            cell: None,
-            algorithm: Some(of),
-            skipped,
-            lines: Vec::new(),
-            profiles: Vec::new(),
-            again: Remeasured::default(),
-            search: None,
-        };
-        row.conclude();
-        row
+        let skipped = skipped.map(str::to_owned);
+        Self { measured, algorithm: Some(of.clone()), skipped, ..Self::default() }.concluded()
     }
 
-    /// Adds what follows from all of it.
-    fn conclude(&mut self) {
-        let skipped = self.skipped.map(str::to_owned);
+    /// The row of a cell with these trials, and with what else is known of it.
+    pub fn of_cell(cell: Cell, planned: usize, lines: Vec<TrialLine>, known: Self) -> Self {
+        let measured = of_trials(&cell, planned, &lines);
+        Self { measured, cell: Some(cell), lines, ..known }.concluded()
+    }
+
+    /// With what follows from all of it.
+    fn concluded(mut self) -> Self {
+        let skipped = self.skipped.clone();
         let lacking = skipped.or_else(|| self.infeasible()).or_else(|| self.why_invalid());
         self.measured.lacking = lacking.filter(|_| self.trials.valid == 0);
         self.measured.label = self.label_parts().join(", ");
         self.measured.mark = self.mark();
+        self
     }
-}
 
-impl AnalysedRow<'_> {
+    pub(super) fn cell(&self) -> Option<&Cell> {
+        self.cell.as_ref()
+    }
+
+    pub(super) fn algorithm(&self) -> Option<&AlgorithmRow> {
+        self.algorithm.as_ref()
+    }
+
+    /// Whether its target was left out, so that there is nothing to show of it.
+    pub fn is_left_out(&self) -> bool {
+        self.trials == TrialCounts::default()
+            && self.search.as_ref().is_none_or(|search| search.path.is_empty())
+    }
+
+    /// What used each CPU of the machine, where the server's are known.
+    pub(super) fn cpus(&self) -> Vec<CpuUse> {
+        CpuUse::of(self.valid())
+    }
+
     pub(super) fn valid(&self) -> impl Iterator<Item = &TrialRecord> {
         self.lines.iter().map(|trial| &trial.line).filter(|line| line.valid)
     }
 
     /// What one operation of it is; requests where nothing is asked for.
     pub(super) fn operation(&self) -> Operation {
-        self.cell.map_or(Operation::Requests, |cell| cell.load.operation)
+        self.cell.as_ref().map_or(Operation::Requests, |cell| cell.load.operation)
     }
 
     /// What its value of a key is called; empty where it has none.
     pub(super) fn label(&self, key: &str) -> String {
-        let own = |value: &Param| match self.algorithm {
+        let own = |value: &Param| match &self.algorithm {
             Some(of) => of.label(key).unwrap_or_default(),
             None => label_in(self.operation(), key, value),
         };
@@ -268,7 +273,7 @@ impl AnalysedRow<'_> {
             self.params.keys().partition(|key| *key == full::SERVER);
         let parts: Vec<String> =
             server.into_iter().chain(others).map(|key| self.label(key)).collect();
-        match self.cell.filter(|_| parts.is_empty()) {
+        match self.cell.as_ref().filter(|_| parts.is_empty()) {
             Some(cell) => vec![self.server_name(cell)],
             None => parts,
         }
@@ -276,7 +281,7 @@ impl AnalysedRow<'_> {
 
     /// What its server is called: one that toll did not start by the process that was found.
     fn server_name(&self, cell: &Cell) -> String {
-        let process = |trial: &&TrialLine| trial.line.server_process.clone()?.known().cloned();
+        let process = |trial: &TrialLine| trial.line.server_process.clone()?.known().cloned();
         let names: BTreeSet<String> =
             self.lines.iter().filter_map(process).map(|process| process.name).collect();
         match names.len() {
@@ -294,18 +299,19 @@ impl AnalysedRow<'_> {
     pub(super) fn can_have(&self, metric: Metric) -> bool {
         let is_of =
             |of: &AlgorithmRow| Metric::of_algorithm(of.key.algorithm.unit()).contains(&metric);
-        self.cell.is_some_and(|cell| metric.is_of(cell)) || self.algorithm.is_some_and(is_of)
+        self.cell.as_ref().is_some_and(|cell| metric.is_of(cell))
+            || self.algorithm.as_ref().is_some_and(is_of)
     }
 
     /// Whether other work used the core while an algorithm was timed.
     pub(super) fn is_disturbed(&self) -> bool {
-        let cost = self.algorithm.and_then(|of| of.cost.as_ref());
+        let cost = self.algorithm.as_ref().and_then(|of| of.cost.as_ref());
         cost.is_some_and(Cost::is_disturbed)
     }
 
     /// Why the first that is not valid is not.
     pub(super) fn why_invalid(&self) -> Option<String> {
-        let of_algorithm = || Some(self.algorithm?.no_figure.as_ref()?.why.clone());
+        let of_algorithm = || Some(self.algorithm.as_ref()?.no_figure.as_ref()?.why.clone());
         let of_search = || Some(self.search.as_ref()?.end.invalid()?.to_owned());
         let of_trial = self.lines.iter().find_map(|trial| trial.line.why_invalid());
         of_trial.or_else(of_algorithm).or_else(of_search)
@@ -348,5 +354,42 @@ impl AnalysedRow<'_> {
         rate.is_some_and(|Figure { estimate, .. }| {
             estimate.interval.high - estimate.interval.low > MOST_SPREAD * estimate.median
         })
+    }
+}
+
+/// Without what it was measured from.
+impl From<MeasuredRow> for Row {
+    fn from(measured: MeasuredRow) -> Self {
+        Self { measured, ..Self::default() }
+    }
+}
+
+/// Every metric is a field with its unit in the name, `null` where it was not measured.
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let MeasuredRow { name, case, label, params, library, trials, .. } = &self.measured;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("cell", name)?;
+        map.serialize_entry("case", case)?;
+        map.serialize_entry("label", label)?;
+        map.serialize_entry("params", params)?;
+        if let Some(library) = library {
+            map.serialize_entry("library", library)?;
+        }
+        map.serialize_entry("trials", trials)?;
+        for metric in Metric::of_rows() {
+            map.serialize_entry(metric.row().json, &self.figure(metric))?;
+        }
+        map.serialize_entry("limits", &self.limits)?;
+        map.serialize_entry("mark", &self.mark)?;
+        if let Some(congestion) = self.circumstances.get(&Circumstance::Congestion) {
+            map.serialize_entry("congestion", congestion)?;
+        }
+        map.serialize_entry("search", &self.search)?;
+        map.serialize_entry("cpus", &self.cpus())?;
+        if let Some(cycles) = Cycles::of(self) {
+            map.serialize_entry("cycles", &cycles)?;
+        }
+        map.end()
     }
 }

@@ -9,7 +9,7 @@ use study::{Metric, Params};
 use super::best::best;
 use super::compared::{Compared, Entry};
 use super::decisions::Decisions;
-use super::row::AnalysedRow;
+use super::row::Row;
 use crate::figure::{Decided, Figure};
 use crate::wording::{grouped, unique};
 
@@ -80,7 +80,7 @@ impl Servers {
         let column = |value| servers.iter().map(|(of, _)| of.entry(value)).collect::<Vec<_>>();
         let columns: Vec<Vec<Option<&Entry<'a>>>> =
             values.iter().map(|(value, _)| column(value)).collect();
-        let rows = |column: &[Option<&Entry<'a>>]| -> Vec<&'a AnalysedRow<'a>> {
+        let rows = |column: &[Option<&Entry<'a>>]| -> Vec<&'a Row> {
             column.iter().flatten().map(|entry| entry.row).collect()
         };
         let decisions = Decisions::of_columns(metric, columns.iter().map(|column| rows(column)));

@@ -50,8 +50,8 @@ fn limit(scene: &mut Scene, cell: usize, round: u32, limit: Limit) {
 
 impl super::Analysis {
     /// What is shown of it, without what all cells did, which is of no answer.
-    fn answered(&self, lines: &[journal::TrialLine]) -> crate::findings::Findings {
-        let mut findings = self.findings(lines);
+    fn answered(&self) -> crate::findings::Findings {
+        let mut findings = self.findings();
         findings.answers.retain(|answer| answer.title != "Rates and latencies");
         findings
     }

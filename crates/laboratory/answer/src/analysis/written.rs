@@ -7,7 +7,7 @@ use study::{AnswerRule, Param};
 use super::authored::{Authored, authored, open};
 use super::best::Rivals;
 use super::compared::{Compared, Entry};
-use super::row::AnalysedRow;
+use super::row::Row;
 use crate::findings::Headline;
 use crate::mark::Mark;
 
@@ -19,7 +19,7 @@ const LIMITED: &str = " Something other than the server was the limit in some tr
 pub(super) fn headline<'a>(
     rule: &'a AnswerRule,
     compared: &[Compared<'a>],
-    all: &'a [AnalysedRow<'a>],
+    all: &'a [Row],
 ) -> Option<Headline> {
     let mut authored = authored(rule, all)?;
     let first = compared.first()?;
@@ -70,7 +70,7 @@ impl<'a> Authored<'a> {
     }
 
     /// Which of several cells the rows are, where they leave that open: `nginx, 1 core`.
-    fn context(&self, all: &[AnalysedRow<'_>]) -> Option<String> {
+    fn context(&self, all: &[Row]) -> Option<String> {
         let (name, row) = self.written.rows.first_key_value()?;
         let own = self.rows.get(name.as_str())?;
         let ran = || all.iter().filter(|of| of.case == own.case && of.trials.done > 0);

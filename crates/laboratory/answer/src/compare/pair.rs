@@ -122,7 +122,7 @@ pub(super) fn matched<'a>(
             let cell = cells.iter().find(|cell| cell.name == row.name);
             RunRow { cell: cell.filter(|_| row.library.is_none()), row }
         };
-        run.analysis.cells.iter().map(|cell| of(&cell.row)).collect()
+        run.analysis.cells.iter().map(|cell| of(&cell.measured)).collect()
     }
     let is_like = |x: &MeasuredRow, y: &MeasuredRow| x.case == y.case && x.params == y.params;
     let (mut of_a, of_b) = (rows(a), rows(b));

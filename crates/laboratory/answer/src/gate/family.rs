@@ -6,8 +6,8 @@ use study::{AnswerRule, Metric};
 
 use super::expression::Gate;
 use super::outcome::{GateOutcome, GatedCell, Judgement, of_interval};
+use crate::analysis::Row;
 use crate::analysis::decisions::Decisions;
-use crate::analysis::summary::CellSummary;
 use crate::figure::Figure;
 use crate::mark::Mark;
 
@@ -27,13 +27,13 @@ impl<'a> GatedRow<'a, Figure> {
     pub(crate) fn of_answer(
         (rule, metric): (usize, Metric),
         decisions: &'a Decisions,
-        cells: &'a [CellSummary],
+        cells: &'a [Row],
         scale: Scale,
     ) -> impl Iterator<Item = Self> {
         // What something costs does not depend on what limited the trials.
         let is_maximum = metric.row().kind == Kind::Throughput;
         decisions.beside_baseline(rule).filter_map(move |beside| {
-            let row = &cells.iter().find(|cell| cell.name == beside.row)?.row;
+            let row = &cells.iter().find(|cell| cell.name == beside.row)?.measured;
             let mark = row.mark_of(metric);
             row.is_judged(false).then(|| GatedRow {
                 names: [&row.case, &row.name, &row.label],
@@ -49,7 +49,7 @@ impl<'a> GatedRow<'a, Figure> {
 pub(crate) fn of_answers(
     rules: &[AnswerRule],
     decisions: &Decisions,
-    cells: &[CellSummary],
+    cells: &[Row],
 ) -> Vec<GateOutcome> {
     let of_rule = |(place, rule): (usize, &AnswerRule)| {
         let words = match rule.metric.row().kind {

@@ -68,7 +68,7 @@ fn texts_come_back_as_they_were() {
     let texts =
         ["a, b", "\"quoted\"", "two\nlines\r\nand, \"more\"", "", "=1+1", fabricated::HOSTILE];
     for (cell, text) in run.analysis.cells.iter_mut().zip(texts) {
-        cell.row.label = text.to_owned();
+        cell.measured.label = text.to_owned();
     }
     let rows = rows(&report::cells_csv(&run.analysis));
     for (row, text) in rows.iter().zip(texts) {

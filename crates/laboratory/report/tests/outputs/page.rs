@@ -45,8 +45,8 @@ fn what_a_server_says_never_becomes_markup() {
         check.sentence = HOSTILE.to_owned();
     }
     for cell in &mut run.analysis.cells {
-        cell.row.label = HOSTILE.to_owned();
-        cell.row.params.set("target.server", HOSTILE);
+        cell.measured.label = HOSTILE.to_owned();
+        cell.measured.params.set("target.server", HOSTILE);
     }
     for line in &mut run.lines {
         line.line.target_error = Some(HOSTILE.to_owned());
@@ -284,7 +284,7 @@ fn a_study_without_answers_begins_with_rates_and_latencies_and_what_was_not_time
 fn two_runs_beside_each_other_begin_with_what_changed() {
     let (before, mut after) = (fabricated::whole(), fabricated::later());
     let keys = |run: &mut Fabricated, key: &str| {
-        let negotiated = &mut run.cell_mut("nginx, AES-128-GCM").row.negotiated;
+        let negotiated = &mut run.cell_mut("nginx, AES-128-GCM").measured.negotiated;
         negotiated.insert("certificate key".to_owned(), [key.to_owned()].into());
     };
     let mut earlier = before;

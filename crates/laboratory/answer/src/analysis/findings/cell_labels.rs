@@ -1,24 +1,23 @@
 //! Words and units of cells, which their tables and charts share.
 
-use journal::TrialLine;
 use keys::full;
 use load::Operation;
 use study::Metric;
 use units::{Quantity, Unit};
 
-use crate::analysis::{CellSummary, SearchEnd};
+use crate::analysis::{Row, SearchEnd};
 use crate::label::without_what_is_common;
 use crate::wording::{brief, brief_beside};
 
 /// What one operation of these cells is; requests where they differ.
-pub(super) fn operation<'a>(cells: impl IntoIterator<Item = &'a CellSummary>) -> Operation {
-    let mut operations = cells.into_iter().map(|cell| cell.operation);
+pub(super) fn operation<'a>(cells: impl IntoIterator<Item = &'a Row>) -> Operation {
+    let mut operations = cells.into_iter().map(|cell| cell.operation());
     let first = operations.next().unwrap_or(Operation::Requests);
     if operations.all(|other| other == first) { first } else { Operation::Requests }
 }
 
 /// The load that was found, or why there is none: `64`, `infeasible (best 3.2s)`, `not valid`.
-pub(super) fn found(cell: &CellSummary) -> String {
+pub(super) fn found(cell: &Row) -> String {
     match cell.search.as_ref().map(|search| &search.end) {
         Some(SearchEnd::Found { load }) => load.clone(),
         Some(SearchEnd::Invalid { .. }) => "not valid".to_owned(),
@@ -29,10 +28,10 @@ pub(super) fn found(cell: &CellSummary) -> String {
 }
 
 /// How long the valid trials were: `in windows of 320 ms`; empty where their time is no figure.
-pub(super) fn windows<'a>(lines: impl IntoIterator<Item = &'a TrialLine>) -> String {
-    let is_timed = |trial: &&TrialLine| trial.line.valid && trial.line.counted.is_none();
-    let valid = lines.into_iter().filter(is_timed);
-    let mut windows: Vec<f64> = valid.map(|trial| trial.line.window_ns as f64).collect();
+pub(super) fn windows<'a>(cells: impl IntoIterator<Item = &'a Row>) -> String {
+    let valid = cells.into_iter().flat_map(Row::valid);
+    let timed = valid.filter(|line| line.counted.is_none());
+    let mut windows: Vec<f64> = timed.map(|line| line.window_ns as f64).collect();
     windows.sort_by(f64::total_cmp);
     let (Some(least), Some(most)) = (windows.first(), windows.last()) else { return String::new() };
     let (least, most) =
@@ -44,26 +43,26 @@ pub(super) fn windows<'a>(lines: impl IntoIterator<Item = &'a TrialLine>) -> Str
 }
 
 /// What tells these cells from each other: where they are of several cases, with those.
-pub(super) fn labels(cells: &[&CellSummary]) -> Vec<String> {
+pub(super) fn labels(cells: &[&Row]) -> Vec<String> {
     match cells.iter().all(|cell| cell.case == cells[0].case) {
         true => {
-            let whole: Vec<_> = cells.iter().map(|cell| cell.label_parts.clone()).collect();
+            let whole: Vec<_> = cells.iter().map(|cell| cell.label_parts()).collect();
             without_what_is_common(&whole)
         }
         false => cells.iter().map(|cell| title(cell)).collect(),
     }
 }
 
-pub(super) fn title(cell: &CellSummary) -> String {
+pub(super) fn title(cell: &Row) -> String {
     format!("{}: {}", cell.case, cell.label)
 }
 
-pub(super) fn is_searched(cell: &CellSummary) -> bool {
+pub(super) fn is_searched(cell: &Row) -> bool {
     cell.search.as_ref().is_some_and(|search| !search.path.is_empty())
 }
 
 /// The unit that these cells show a metric in: the same as that of the metric it is compared with.
-pub(super) fn unit<'a>(metric: Metric, cells: impl IntoIterator<Item = &'a CellSummary>) -> Unit {
+pub(super) fn unit<'a>(metric: Metric, cells: impl IntoIterator<Item = &'a Row>) -> Unit {
     let both = [metric, metric.row().beside];
     let figures =
         cells.into_iter().flat_map(|cell| both.into_iter().filter_map(|of| cell.figure(of)));

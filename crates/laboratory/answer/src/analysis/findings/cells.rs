@@ -1,7 +1,7 @@
 //! The table of all cells with all their figures.
 
 use super::cell_labels::{found, unit};
-use crate::analysis::{Answer, CellSummary};
+use crate::analysis::{Answer, Row};
 use crate::findings::{Column, Table, TableCell};
 use keys::full;
 use study::metric::{Kind, words_of};
@@ -9,13 +9,13 @@ use study::{Metric, Param};
 use units::Unit;
 
 /// The metrics of the answers come first.
-pub(super) fn table(cells: &[&CellSummary], answers: &[Answer]) -> Table {
+pub(super) fn table(cells: &[&Row], answers: &[Answer]) -> Table {
     let operation = super::cell_labels::operation(cells.iter().copied());
-    let text = |name: &str, of: &dyn Fn(&CellSummary) -> String| {
+    let text = |name: &str, of: &dyn Fn(&Row) -> String| {
         Column::words(name, cells.iter().copied().map(of))
     };
-    let label = |cell: &CellSummary| TableCell::about(&cell.name, cell.label.clone());
-    let trials = |cell: &CellSummary| {
+    let label = |cell: &Row| TableCell::about(&cell.name, cell.label.clone());
+    let trials = |cell: &Row| {
         let counts = cell.trials;
         (format!("{}/{}", counts.valid, counts.planned), counts.valid as f64)
     };
@@ -41,13 +41,13 @@ pub(super) fn table(cells: &[&CellSummary], answers: &[Answer]) -> Table {
     Table { columns, marks: cells.iter().map(|cell| cell.mark).collect(), ..Table::default() }
 }
 
-fn limits(cell: &CellSummary) -> String {
+fn limits(cell: &Row) -> String {
     let limits = cell.limits.iter();
     let limits = limits.map(|(limit, trials)| format!("{limit} {trials}/{}", cell.trials.valid));
     limits.collect::<Vec<_>>().join(", ")
 }
 
-fn figure(cell: &CellSummary, metric: Metric, unit: &Unit) -> TableCell {
+fn figure(cell: &Row, metric: Metric, unit: &Unit) -> TableCell {
     let Some(figure) = cell.figure(metric) else { return TableCell::default() };
     // With all intervals the table would be too wide; `cells.csv` has the others.
     let shows_interval = matches!(metric.row().kind, Kind::Throughput | Kind::PerCpu);

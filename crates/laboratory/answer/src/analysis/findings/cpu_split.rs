@@ -1,7 +1,7 @@
 //! Where the CPU time went: the server's and the client's, side by side.
 
 use super::cell_labels::{labels, operation, unit};
-use crate::analysis::CellSummary;
+use crate::analysis::Row;
 use crate::findings::{Bar, BarRow, Bars, Chart, Series};
 use load::Operation;
 use study::Metric;
@@ -9,12 +9,12 @@ use study::metric::words_of;
 
 /// CPU time per operation for pages and for cells without bodies, and CPU time per GB for others; a
 /// chart for each of the two that there is.
-pub(super) fn charts(cells: &[CellSummary]) -> Vec<Chart> {
-    let has_bodies = |cell: &&CellSummary| {
-        cell.operation != Operation::Session
+pub(super) fn charts(cells: &[&Row]) -> Vec<Chart> {
+    let has_bodies = |cell: &&Row| {
+        cell.operation() != Operation::Session
             && GIGABYTE.iter().any(|metric| cell.figure(*metric).is_some())
     };
-    let (with_bodies, without): (Vec<_>, Vec<_>) = cells.iter().partition(has_bodies);
+    let (with_bodies, without): (Vec<_>, Vec<_>) = cells.iter().copied().partition(has_bodies);
     let charts = [
         chart(&without, "CPU time per operation", OPERATION, ""),
         chart(&with_bodies, "CPU time per gigabyte", GIGABYTE, " for 10⁹ bytes of bodies"),
@@ -27,14 +27,9 @@ const OPERATION: [Metric; 2] = [Metric::ServerCpuPerOperation, Metric::ClientCpu
 const GIGABYTE: [Metric; 2] = [Metric::ServerCpuPerGigabyte, Metric::ClientCpuPerGigabyte];
 
 /// `None` where no cell has such figures.
-fn chart(
-    cells: &[&CellSummary],
-    title: &'static str,
-    of: [Metric; 2],
-    what_for: &str,
-) -> Option<Bars> {
-    let has_any = |cell: &&CellSummary| of.iter().any(|of| cell.figure(*of).is_some());
-    let cells: Vec<&CellSummary> = cells.iter().copied().filter(has_any).collect();
+fn chart(cells: &[&Row], title: &'static str, of: [Metric; 2], what_for: &str) -> Option<Bars> {
+    let has_any = |cell: &&Row| of.iter().any(|of| cell.figure(*of).is_some());
+    let cells: Vec<&Row> = cells.iter().copied().filter(has_any).collect();
     if cells.is_empty() {
         return None;
     }
@@ -51,7 +46,7 @@ fn chart(
 
 /// Both bars. This chart needs no marks: what an operation costs does not depend on what was
 /// the limit.
-fn row(cell: &CellSummary, label: String, of: [Metric; 2]) -> BarRow {
+fn row(cell: &Row, label: String, of: [Metric; 2]) -> BarRow {
     let both = [(Series::Server, "server"), (Series::Client, "client")];
     let bar = |((series, name), metric): ((Series, &str), Metric)| Bar {
         name: name.to_owned(),

@@ -3,30 +3,27 @@
 use units::{Quantity, percent};
 
 use super::cell_labels::title;
-use crate::analysis::{Answer, AnswerFigure, CellSummary, CpuUse, Figure};
+use crate::analysis::{Answer, AnswerFigure, CpuUse, Figure, Row};
 use crate::findings::{self, BarRow, Bars, Chart, Column, Section, Series, Table};
 use crate::wording::unique;
 
 /// Those of all answers that say what proves that they are about handshakes, each once.
-pub(super) fn charts(answers: &[Answer], cells: &[CellSummary]) -> Vec<Chart> {
+pub(super) fn charts(answers: &[Answer], cells: &[&Row]) -> Vec<Chart> {
     let of_handshakes = answers.iter().filter(|answer| answer.purity.is_some());
     let charts = unique(of_handshakes.filter_map(|answer| chart(answer, cells)));
     charts.into_iter().map(Chart::Bars).collect()
 }
 
 /// For each CPU a row for each cell that is compared; along a key, at its last value.
-fn chart(answer: &Answer, cells: &[CellSummary]) -> Option<Bars> {
+fn chart<'a>(answer: &'a Answer, cells: &[&Row]) -> Option<Bars> {
     let last = answer.curve.as_ref().and_then(|curve| curve.points.last());
     let bars = last.map_or(&answer.bars, |point| &point.bars);
-    let of_bar = |bar: &AnswerFigure| -> Option<&[CpuUse]> {
-        let cell = cells.iter().find(|cell| cell.name == bar.cell)?;
-        (!cell.cpus.is_empty()).then_some(&cell.cpus)
+    let of_bar = |bar: &AnswerFigure| {
+        let cell = cells.iter().find(|cell| cell.name == bar.cell);
+        cell.map_or_else(Vec::new, |cell| cell.cpus())
     };
-    let mut known: Vec<(&str, &CpuUse)> = bars
-        .iter()
-        .filter_map(|bar| Some((bar.label.as_str(), of_bar(bar)?)))
-        .flat_map(|(name, cpus)| cpus.iter().map(move |cpu| (name, cpu)))
-        .collect();
+    let of_bar = |bar: &'a AnswerFigure| of_bar(bar).into_iter().map(|cpu| (&*bar.label, cpu));
+    let mut known: Vec<(&str, CpuUse)> = bars.iter().flat_map(of_bar).collect();
     known.sort_by_key(|(_, cpu)| (cpu.of_host, cpu.cpu));
     let at = last.map(|point| format!(", {}", point.label)).unwrap_or_default();
     (!known.is_empty()).then(|| Bars {
@@ -52,15 +49,15 @@ const PARTS: [Part; 5] = [
     (Series::Stolen, "hypervisor", |cpu| cpu.stolen),
 ];
 
-fn row((name, cpu): (&str, &CpuUse)) -> BarRow {
+fn row((name, cpu): (&str, CpuUse)) -> BarRow {
     let part = |(series, name, of): Part| findings::Bar {
         name: name.to_owned(),
         series,
         // By the kernel's rounding, what is nothing can be less.
-        figure: Figure::of(vec![of(cpu).max(0.0)]),
+        figure: Figure::of(vec![of(&cpu).max(0.0)]),
         ..findings::Bar::default()
     };
-    let label = format!("CPU {}, {name}", number(cpu));
+    let label = format!("CPU {}, {name}", number(&cpu));
     BarRow { label, bars: PARTS.map(part).to_vec(), lacking: None }
 }
 
@@ -72,15 +69,15 @@ fn number(cpu: &CpuUse) -> String {
 }
 
 /// A row for each CPU of each cell; none where nothing is known of any.
-pub(super) fn section(cells: &[CellSummary]) -> Option<Section> {
-    let rows: Vec<(&CellSummary, &CpuUse)> =
-        cells.iter().flat_map(|cell| cell.cpus.iter().map(move |cpu| (cell, cpu))).collect();
+pub(super) fn section<'a>(cells: &[&'a Row]) -> Option<Section> {
+    let of_cell = |cell: &'a Row| cell.cpus().into_iter().map(move |cpu| (cell, cpu));
+    let rows: Vec<(&Row, CpuUse)> = cells.iter().copied().flat_map(of_cell).collect();
     let column = |name: &str, of: fn(&CpuUse) -> f64| {
         // What rounds to nothing has no sign.
         let shares = rows.iter().map(|(_, cpu)| of(cpu) + 0.0);
         Column::numbers(name, "", shares.map(|share| (percent(share), share)))
     };
-    let number = |(_, cpu): &(&CellSummary, &CpuUse)| (number(cpu), cpu.cpu as f64);
+    let number = |(_, cpu): &(&Row, CpuUse)| (number(cpu), cpu.cpu as f64);
     let mut columns = vec![
         Column::words("cell", rows.iter().map(|(cell, _)| title(cell))),
         Column::numbers("CPU", "", rows.iter().map(number)),

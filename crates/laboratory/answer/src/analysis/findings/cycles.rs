@@ -7,7 +7,7 @@ use profile::{Class, Event};
 use units::{Nanos, Quantity, percent};
 
 use super::cell_labels::{operation, title};
-use crate::analysis::{CellSummary, Cycles, ProfileChange};
+use crate::analysis::{Cycles, ProfileChange, Row};
 use crate::caveat::Caveat;
 use crate::figure::Figure;
 use crate::findings::{
@@ -26,11 +26,13 @@ const WORTH_DRAWING: f64 = 0.01;
 const MOST_OTHER: f64 = 0.05;
 
 /// None where nothing was sampled.
-pub(super) fn answer(cells: &[CellSummary], changes: &[ProfileChange]) -> Option<ShownAnswer> {
+pub(super) fn answer(cells: &[&Row], changes: &[ProfileChange]) -> Option<ShownAnswer> {
     let sampled = sampled(cells);
-    let first = sampled.first()?.1;
-    let lacking = cells.iter().filter(|cell| cell.cycles.is_none() && cell.trials.valid > 0);
-    let not_sampled = listed(lacking.map(title)).map(|cells| format!("Not sampled: {cells}."));
+    let (_, first) = sampled.first()?;
+    let is_lacking = |cell: &&&Row| cell.profiles.is_empty() && cell.trials.valid > 0;
+    let lacking = cells.iter().filter(is_lacking);
+    let not_sampled =
+        listed(lacking.map(|cell| title(cell))).map(|cells| format!("Not sampled: {cells}."));
     let (doubts, others) = doubts(&sampled);
     let changes_in_words = changes.iter().map(|change| change.sentence.clone());
     let each = sampled.iter().map(|(cell, cycles)| sentence(cell, cycles));
@@ -47,7 +49,7 @@ pub(super) fn answer(cells: &[CellSummary], changes: &[ProfileChange]) -> Option
 
 /// The largest change between two cells that the study compares; where it compares none, what most of
 /// the first cell's time goes to.
-fn headline(sampled: &[(&CellSummary, &Cycles)], changes: &[ProfileChange]) -> Headline {
+fn headline(sampled: &[(&Row, Cycles)], changes: &[ProfileChange]) -> Headline {
     let moved = |change: &ProfileChange| change.share.map_or(0.0, |share| share.difference());
     let most = changes.iter().max_by(|a, b| moved(a).total_cmp(&moved(b)));
     if let Some(change) = most {
@@ -57,7 +59,7 @@ fn headline(sampled: &[(&CellSummary, &Cycles)], changes: &[ProfileChange]) -> H
         };
         return Headline { value, unit, sentence: change.sentence.clone(), advice: None };
     }
-    let largest = |(cell, cycles): &(&CellSummary, &Cycles)| {
+    let largest = |(cell, cycles): &(&Row, Cycles)| {
         let (class, share) = by_size(cycles).into_iter().next()?;
         Some(Headline {
             value: brief(Quantity::Share, share),
@@ -66,7 +68,7 @@ fn headline(sampled: &[(&CellSummary, &Cycles)], changes: &[ProfileChange]) -> H
             advice: None,
         })
     };
-    let is_reliable = |of: &&(&CellSummary, &Cycles)| of.1.doubts.is_empty();
+    let is_reliable = |of: &&(&Row, Cycles)| of.1.doubts.is_empty();
     sampled.iter().filter(is_reliable).find_map(largest).unwrap_or_else(|| Headline {
         value: "?".to_owned(),
         unit: "no reliable profile".to_owned(),
@@ -80,13 +82,13 @@ fn of_the_time(class: Class) -> String {
 }
 
 /// A chart for each case, a stack for each of its cells.
-fn charts(sampled: &[(&CellSummary, &Cycles)]) -> Vec<Chart> {
-    let by_case = grouped(sampled.iter().map(|of| (of.0.case.as_str(), *of)));
+fn charts(sampled: &[(&Row, Cycles)]) -> Vec<Chart> {
+    let by_case = grouped(sampled.iter().map(|of| (of.0.case.as_str(), of)));
     by_case.iter().map(|(case, cells)| Chart::Bars(stacks(case, cells))).collect()
 }
 
 /// CPU time by class: per byte where all of the cells have bodies, else per operation.
-fn stacks(case: &str, cells: &[(&CellSummary, &Cycles)]) -> Bars {
+fn stacks(case: &str, cells: &[&(&Row, Cycles)]) -> Bars {
     let is_of_bodies = cells.iter().all(|(_, cycles)| !cycles.ns_per_byte.is_empty());
     let times = |cycles: &Cycles| match is_of_bodies {
         true => cycles.ns_per_byte.clone(),
@@ -97,7 +99,7 @@ fn stacks(case: &str, cells: &[(&CellSummary, &Cycles)]) -> Bars {
         cells.iter().any(|(_, cycles)| share(cycles) >= WORTH_DRAWING)
     };
     let (large, small): (Vec<Class>, Vec<Class>) = Class::ALL.into_iter().partition(is_large);
-    let row = |((_, cycles), label): (&(&CellSummary, &Cycles), String)| {
+    let row = |((_, cycles), label): (&&(&Row, Cycles), String)| {
         let times = times(cycles);
         let bar = |series, name: &str, classes: &[Class]| {
             let sum = || classes.iter().filter_map(|class| times.get(class)).sum::<f64>();
@@ -116,7 +118,7 @@ fn stacks(case: &str, cells: &[(&CellSummary, &Cycles)]) -> Bars {
         let doubt = if cycles.doubts.is_empty() { "" } else { " (unreliable)" };
         BarRow { label: label + doubt, bars: bars.chain([rest]).collect(), lacking: None }
     };
-    let labels: Vec<_> = cells.iter().map(|(cell, _)| cell.label_parts.clone()).collect();
+    let labels: Vec<_> = cells.iter().map(|(cell, _)| cell.label_parts()).collect();
     let wholes = cells.iter().map(|(_, cycles)| times(cycles).values().sum::<f64>());
     let unit = Quantity::Nanos.unit_for(wholes);
     let one = match operation(cells.iter().map(|(cell, _)| *cell)) {
@@ -136,12 +138,12 @@ fn stacks(case: &str, cells: &[(&CellSummary, &Cycles)]) -> Bars {
     }
 }
 
-fn sampled(cells: &[CellSummary]) -> Vec<(&CellSummary, &Cycles)> {
-    cells.iter().filter_map(|cell| Some((cell, cell.cycles.as_ref()?))).collect()
+fn sampled<'a>(cells: &[&'a Row]) -> Vec<(&'a Row, Cycles)> {
+    cells.iter().filter_map(|cell| Some((*cell, Cycles::of(cell)?))).collect()
 }
 
 /// `nginx, AES-128-GCM: symmetric crypto 47%, copies 21%, TCP/IP 14%.`
-fn sentence(cell: &CellSummary, cycles: &Cycles) -> String {
+fn sentence(cell: &Row, cycles: &Cycles) -> String {
     let large = by_size(cycles).into_iter().filter(|(_, share)| *share >= WORTH_SAYING);
     let parts = list(large.map(|(class, share)| format!("{} {}", class.words(), percent(share))));
     format!("{}: {parts}.", capitalized(&title(cell)))
@@ -171,7 +173,7 @@ fn how(cycles: &Cycles) -> String {
 }
 
 /// Each doubt once, with the cells that it is about; and what else is to know.
-fn doubts(sampled: &[(&CellSummary, &Cycles)]) -> (Vec<String>, Vec<String>) {
+fn doubts(sampled: &[(&Row, Cycles)]) -> (Vec<String>, Vec<String>) {
     let with = |of: &dyn Fn(&Cycles) -> Option<String>| {
         let each = sampled.iter().filter_map(|(cell, cycles)| Some((of(cycles)?, title(cell))));
         grouped(each).into_iter().map(|(doubt, cells)| match cells.len() {
@@ -224,7 +226,7 @@ fn doubts(sampled: &[(&CellSummary, &Cycles)]) -> (Vec<String>, Vec<String>) {
 }
 
 /// A row for each cell that was sampled, a column for each class that one of them has.
-pub(super) fn section(cells: &[CellSummary]) -> Option<Section> {
+pub(super) fn section(cells: &[&Row]) -> Option<Section> {
     let sampled = sampled(cells);
     let classes: BTreeSet<Class> =
         sampled.iter().flat_map(|(_, cycles)| cycles.shares.keys().copied()).collect();

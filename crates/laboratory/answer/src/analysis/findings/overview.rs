@@ -1,29 +1,21 @@
 //! The cells of each case with the figures that matter most, for a terminal.
 
 use super::cell_labels::{found, unit, windows};
-use crate::analysis::{Answer, CellSummary, Figure};
+use crate::analysis::{Answer, Figure, Row};
 use crate::findings::{Column, Table};
 use crate::label::without_what_is_common;
 use crate::wording::{grouped, interval};
-use journal::{Role, TrialLine};
 use load::Operation;
 use study::Metric;
 
 /// A table for each case; its columns follow the metrics of the answers about it.
-pub(super) fn tables(
-    cells: &[&CellSummary],
-    answers: &[Answer],
-    lines: &[TrialLine],
-) -> Vec<Table> {
-    let table = |(case, cells): (&str, Vec<&CellSummary>)| {
-        let of_case = lines.iter().filter(|trial| trial.place.case == case);
-        Table {
-            title: case.to_owned(),
-            count: windows(of_case.filter(|trial| trial.place.role == Role::Measure)),
-            columns: columns(&cells, &figures(&cells, case, answers)),
-            marks: cells.iter().map(|cell| cell.mark).collect(),
-            ..Table::default()
-        }
+pub(super) fn tables(cells: &[&Row], answers: &[Answer]) -> Vec<Table> {
+    let table = |(case, cells): (&str, Vec<&Row>)| Table {
+        title: case.to_owned(),
+        count: windows(cells.iter().copied()),
+        columns: columns(&cells, &figures(&cells, case, answers)),
+        marks: cells.iter().map(|cell| cell.mark).collect(),
+        ..Table::default()
     };
     let by_case = cells.iter().map(|cell| (cell.case.as_str(), *cell));
     grouped(by_case).into_iter().map(table).collect()
@@ -32,7 +24,7 @@ pub(super) fn tables(
 /// The columns of figures: of bytes, of operations or of both, as the answers are, and first what
 /// else they are of. Without answers, what the cells have: pages have bodies, but it is the pages that
 /// are counted.
-fn figures(cells: &[&CellSummary], case: &str, answers: &[Answer]) -> Vec<Figures> {
+fn figures(cells: &[&Row], case: &str, answers: &[Answer]) -> Vec<Figures> {
     let metrics: Vec<Metric> =
         answers.iter().filter(|of| of.case == case).map(|of| of.metric).collect();
     let is_of = |columns: &[Figures]| {
@@ -43,7 +35,7 @@ fn figures(cells: &[&CellSummary], case: &str, answers: &[Answer]) -> Vec<Figure
         })
     };
     let has_bodies =
-        cells.iter().any(|cell| cell.operation != Operation::Session && cell.is_of_bytes());
+        cells.iter().any(|cell| cell.operation() != Operation::Session && cell.is_of_bytes());
     let is_counted =
         cells.iter().any(|cell| cell.figure(Metric::InstructionsPerOperation).is_some());
     let mut columns = match (is_of(&OF_BODIES), is_of(&OF_OPERATIONS)) {
@@ -67,10 +59,10 @@ fn figures(cells: &[&CellSummary], case: &str, answers: &[Answer]) -> Vec<Figure
 }
 
 /// A row for each cell.
-fn columns(cells: &[&CellSummary], figures: &[Figures]) -> Vec<Column> {
-    let labels: Vec<_> = cells.iter().map(|cell| cell.label_parts.clone()).collect();
-    let symbol = |cell: &&CellSummary| cell.mark.map_or("", |mark| mark.symbol()).to_owned();
-    let trials = |cell: &&CellSummary| format!("{}/{}", cell.trials.valid, cell.trials.planned);
+fn columns(cells: &[&Row], figures: &[Figures]) -> Vec<Column> {
+    let labels: Vec<_> = cells.iter().map(|cell| cell.label_parts()).collect();
+    let symbol = |cell: &&Row| cell.mark.map_or("", |mark| mark.symbol()).to_owned();
+    let trials = |cell: &&Row| format!("{}/{}", cell.trials.valid, cell.trials.planned);
     let mut all = vec![
         Column::words("", without_what_is_common(&labels)),
         Column::words("", cells.iter().map(symbol)),
@@ -127,12 +119,11 @@ impl Figures {
         Self { name, metric, yields_to, intervals_give_way }
     }
 
-    fn columns(&self, cells: &[&CellSummary]) -> Vec<Column> {
+    fn columns(&self, cells: &[&Row]) -> Vec<Column> {
         let unit = unit(self.metric, cells.iter().copied());
         let column = |name: &str, yields_to, words: &dyn Fn(&Figure) -> String| {
-            let word = |cell: &&CellSummary| {
-                cell.figure(self.metric).as_ref().map(words).unwrap_or_default()
-            };
+            let word =
+                |cell: &&Row| cell.figure(self.metric).as_ref().map(words).unwrap_or_default();
             Column::numbers(name, unit.name, cells.iter().map(word)).yields_to(yields_to)
         };
         let numbers = column(self.name, self.yields_to, &|figure| unit.number(figure.median()));
@@ -144,7 +135,7 @@ impl Figures {
 }
 
 /// The limits, that of most trials first; numbers only where there are several.
-pub(super) fn limits(cell: &CellSummary) -> String {
+pub(super) fn limits(cell: &Row) -> String {
     let mut limits: Vec<_> = cell.limits.iter().collect();
     limits.sort_by_key(|(_, trials)| std::cmp::Reverse(**trials));
     match limits[..] {

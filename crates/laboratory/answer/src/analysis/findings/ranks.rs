@@ -2,18 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use journal::{Role, TrialLine};
 use trial::RankFigures;
 use units::{Nanos, Quantity, percent};
 
 use super::cell_labels::title;
-use crate::analysis::CellSummary;
+use crate::analysis::Row;
 use crate::findings::{Column, Section, Table, TableCell};
 use crate::wording::brief;
 
 /// `None` where all loads were made on toll's machine.
-pub(super) fn section(cells: &[&CellSummary], lines: &[TrialLine]) -> Option<Section> {
-    let tables: Vec<Table> = cells.iter().filter_map(|cell| table(cell, lines)).collect();
+pub(super) fn section(cells: &[&Row]) -> Option<Section> {
+    let tables: Vec<Table> = cells.iter().filter_map(|cell| table(cell)).collect();
     (!tables.is_empty()).then_some(Section {
         title: "Shares of the ranks",
         about: "What each rank did of the load that they made together: the means of a cell's valid \
@@ -38,12 +37,9 @@ struct Sum<'a> {
     begun_within_ns: u64,
 }
 
-fn table(cell: &CellSummary, lines: &[TrialLine]) -> Option<Table> {
-    let is_measured = |trial: &&TrialLine| {
-        trial.place.cell == cell.name && trial.place.role == Role::Measure && trial.line.valid
-    };
+fn table(cell: &Row) -> Option<Table> {
     let mut sums: BTreeMap<usize, Sum<'_>> = BTreeMap::new();
-    for rank in lines.iter().filter(is_measured).flat_map(|trial| &trial.line.ranks) {
+    for rank in cell.valid().flat_map(|line| &line.ranks) {
         sums.entry(rank.rank).or_default().add(rank);
     }
     let sums: Vec<(&RankFigures, &Sum<'_>)> =

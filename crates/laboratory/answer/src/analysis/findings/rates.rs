@@ -1,6 +1,5 @@
 //! What every cell did: its rate and its latencies, as charts, and how the latencies of one are distributed.
 
-use journal::{Role, TrialLine};
 use study::Metric;
 use study::metric::words_of;
 use trial::LatencyNs;
@@ -8,22 +7,18 @@ use units::{Quantity, Unit};
 
 use super::cell_labels::{labels, operation, title, unit};
 use super::headline::{Shown, of_figures};
-use crate::analysis::{CellSummary, Figure};
+use crate::analysis::{Figure, Row};
 use crate::findings::{Bar, BarRow, Bars, Chart, Headline, Series, ShownAnswer};
 use crate::wording::{capitalized, list_of};
 
 /// All cells; with a headline where the study asks for no answer, and where nothing else is of them. `None` where
 /// nothing was timed.
-pub(super) fn answer(
-    cells: &[&CellSummary],
-    lines: &[TrialLine],
-    is_alone: bool,
-) -> Option<ShownAnswer> {
+pub(super) fn answer(cells: &[&Row], is_alone: bool) -> Option<ShownAnswer> {
     // Counts of instructions have no times.
-    let is_timed = |cell: &&CellSummary| {
+    let is_timed = |cell: &&Row| {
         cell.trials.done > 0 && cell.figure(Metric::InstructionsPerOperation).is_none()
     };
-    let cells: Vec<&CellSummary> = cells.iter().copied().filter(is_timed).collect();
+    let cells: Vec<&Row> = cells.iter().copied().filter(is_timed).collect();
     let (of_bytes, of_operations): (Vec<_>, Vec<_>) =
         cells.iter().partition(|cell| cell.is_of_bytes());
     let rates = [(Metric::Rate, of_operations), (Metric::Goodput, of_bytes)];
@@ -37,16 +32,16 @@ pub(super) fn answer(
         title: "Rates and latencies".to_owned(),
         headline: is_alone.then(|| headline(&cells)).flatten(),
         charts,
-        folded: cells.iter().filter_map(|cell| distribution(cell, lines)).collect(),
+        folded: cells.iter().filter_map(|cell| distribution(cell)).collect(),
         ..ShownAnswer::default()
     })
 }
 
 /// Of one cell its rate and its latencies; of several the lowest rate and the highest.
-fn headline(cells: &[&CellSummary]) -> Option<Headline> {
+fn headline(cells: &[&Row]) -> Option<Headline> {
     let metric = if cells[0].is_of_bytes() { Metric::Goodput } else { Metric::Rate };
     let alike = cells.iter().filter(|cell| cell.is_of_bytes() == cells[0].is_of_bytes());
-    let alike: Vec<&CellSummary> = alike.copied().collect();
+    let alike: Vec<&Row> = alike.copied().collect();
     let shown = labels(&alike).into_iter().zip(&alike).filter_map(|(label, cell)| {
         let (median, mark) = (cell.figure(metric)?.median(), cell.mark_of(metric));
         Some(Shown { label, median, mark, ratio: None })
@@ -65,7 +60,7 @@ fn headline(cells: &[&CellSummary]) -> Option<Headline> {
     Some(Headline { sentence, ..headline })
 }
 
-fn rate(cells: &[&CellSummary], metric: Metric) -> Bars {
+fn rate(cells: &[&Row], metric: Metric) -> Bars {
     let row = metric.row();
     let (operation, unit) = (operation(cells.iter().copied()), unit(metric, cells.iter().copied()));
     let axis = words_of(operation, row.axis);
@@ -73,7 +68,7 @@ fn rate(cells: &[&CellSummary], metric: Metric) -> Bars {
         Quantity::PerSecond => axis.into_owned(),
         _ => format!("{} {axis}", unit.name),
     };
-    let bar = |cell: &CellSummary| {
+    let bar = |cell: &Row| {
         let (figure, mark) = (cell.figure(metric), cell.mark_of(metric));
         vec![Bar { figure, mark, ..Bar::default() }]
     };
@@ -87,10 +82,10 @@ fn rate(cells: &[&CellSummary], metric: Metric) -> Bars {
     }
 }
 
-fn latencies(cells: &[&CellSummary]) -> Bars {
+fn latencies(cells: &[&Row]) -> Bars {
     let both = [("p50", Series::Server, Metric::P50), ("p99", Series::Others, Metric::P99)];
     let unit = unit(Metric::P99, cells.iter().copied());
-    let bar = |cell: &CellSummary| {
+    let bar = |cell: &Row| {
         let of = |(name, series, metric): (&str, Series, Metric)| Bar {
             name: name.to_owned(),
             series,
@@ -115,8 +110,8 @@ fn axis_of_times(unit: &Unit) -> String {
 }
 
 /// A row for each cell.
-fn rows(cells: &[&CellSummary], bars: impl Fn(&CellSummary) -> Vec<Bar>) -> Vec<BarRow> {
-    let row = |(label, cell): (String, &&CellSummary)| BarRow {
+fn rows(cells: &[&Row], bars: impl Fn(&Row) -> Vec<Bar>) -> Vec<BarRow> {
+    let row = |(label, cell): (String, &&Row)| BarRow {
         label,
         bars: bars(cell),
         lacking: cell.lacking.clone(),
@@ -125,7 +120,7 @@ fn rows(cells: &[&CellSummary], bars: impl Fn(&CellSummary) -> Vec<Bar>) -> Vec<
 }
 
 /// Percentiles of what was timed of one cell, in the trials of its figures.
-fn distribution(cell: &CellSummary, lines: &[TrialLine]) -> Option<(String, Chart)> {
+fn distribution(cell: &Row) -> Option<(String, Chart)> {
     type Percentiles = fn(&LatencyNs) -> [Option<u64>; 5];
     let kinds: [(&str, Series, Percentiles); 4] = [
         ("whole operation", Series::Server, |of| [of.p50, of.p90, of.p99, of.p99_9, of.max]),
@@ -140,15 +135,7 @@ fn distribution(cell: &CellSummary, lines: &[TrialLine]) -> Option<(String, Char
             [of.connect_p50, of.connect_p90, of.connect_p99, of.connect_p99_9, of.connect_max]
         }),
     ];
-    let is_own = |trial: &&TrialLine| {
-        let p50 = Metric::P50.value(&trial.line).map(|value| (trial.place.round, value));
-        trial.place.cell == cell.name
-            && trial.place.role == Role::Measure
-            && trial.line.valid
-            && p50.is_some_and(|p50| cell.samples(Metric::P50).contains(&p50))
-    };
-    let timed: Vec<&LatencyNs> =
-        lines.iter().filter(is_own).map(|trial| &trial.line.latency_ns).collect();
+    let timed: Vec<&LatencyNs> = cell.valid().map(|line| &line.latency_ns).collect();
     let figure = |of: Percentiles, place: usize| {
         let samples = timed.iter().filter_map(|times| of(times)[place].map(|ns| ns as f64));
         Figure::of(samples.collect())

@@ -1,17 +1,17 @@
 //! The path of each search: which loads were tried, and what they showed.
 
 use super::cell_labels::{found, is_searched, logarithmic, title};
-use crate::analysis::{CellSummary, SearchPath, SearchStep};
+use crate::analysis::{Row, SearchPath, SearchStep};
 use crate::findings::{Axis, ChartLine, Column, Curve, Dot, Table, TableCell};
 use units::Unit;
 
 /// A table for each cell whose load was searched for.
-pub(super) fn tables(cells: &[CellSummary]) -> Vec<Table> {
-    let table = |cell: &CellSummary| Some(table(cell, cell.search.as_ref()?));
+pub(super) fn tables(cells: &[&Row]) -> Vec<Table> {
+    let table = |cell: &&Row| Some(table(cell, cell.search.as_ref()?));
     cells.iter().filter(|cell| is_searched(cell)).filter_map(table).collect()
 }
 
-fn table(cell: &CellSummary, search: &SearchPath) -> Table {
+fn table(cell: &Row, search: &SearchPath) -> Table {
     let SearchPath { maximize, over, limit, path, impossible, .. } = search;
     let unit = maximize.row().quantity.unit_for(path.iter().map(|step| step.figure));
     let holds = |step: &SearchStep| {

@@ -98,7 +98,7 @@ fn the_private_key_alone_stands_beside_full_handshakes() {
     let cells = scene.first().bill.unwrap().cells;
     let shares: Vec<f64> = cells.iter().map(|cell| (cell.share.median * 100.0).round()).collect();
     assert_eq!((shares, cells[0].private_key_per_s.median()), (vec![82.0, 8.0], 2_000.0));
-    let tables = scene.analysis().answered(&[]).answers.remove(0).tables;
+    let tables = scene.analysis().answered().answers.remove(0).tables;
     let rows: Vec<usize> = tables.iter().map(findings::Table::rows).collect();
     assert_eq!(rows, [2, 2], "its figures, and its bill");
     // Without a version there is no handshake of the table to take.
@@ -113,7 +113,7 @@ fn the_private_key_alone_stands_beside_full_handshakes() {
 fn tls_1_3_has_a_bill_of_three_parts() {
     let scene = bill(&ALL);
     assert_eq!(parts(&scene), [[610.0, 500.0, 60.0, 50.0], [238.0, 20.0, 60.0, 158.0]]);
-    let findings = scene.analysis().answered(&[]);
+    let findings = scene.analysis().answered();
     let [_, Chart::Bars(stack)] = &findings.answers[0].charts[..] else { panic!() };
     assert!(stack.is_stacked);
     let series: Vec<(Series, &str)> =
@@ -157,7 +157,7 @@ fn parts_that_exceed_the_whole_are_told_and_stay_what_they_are() {
     assert_eq!(parts(&scene)[0], [610.0, 500.0, 200.0, -90.0]);
     let [doubt] = &doubts(&scene)[..] else { panic!() };
     assert!(doubt.starts_with("Of RSA-2048 the parts"), "{doubt}");
-    let findings = scene.analysis().answered(&[]);
+    let findings = scene.analysis().answered();
     let [_, Chart::Bars(stack)] = &findings.answers[0].charts[..] else { panic!() };
     assert!(stack.values().iter().any(|end| (-91e3..-90e3).contains(end)), "{:?}", stack.values());
     // Within the interval of 610 µs.

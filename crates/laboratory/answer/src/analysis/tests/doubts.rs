@@ -314,7 +314,7 @@ fn a_skipped_target_is_neither_planned_nor_answered() {
     assert_eq!(analysis.cells[2].trials, TrialCounts::default());
     assert_eq!(analysis.cells[2].mark, Some(Mark::NotMeasured));
     assert_eq!(analysis.cells[2].label, "nginx, AES-128-GCM");
-    let shown = analysis.answered(&scene.lines);
+    let shown = analysis.answered();
     let rows: Vec<usize> = shown
         .overview
         .iter()

@@ -50,7 +50,7 @@ fn a_gain_that_the_cipher_explains_stands_beside_its_prediction() {
     let costs = [Some(12.5), Some(12.5 - 200_000.0 / 16_384.0)];
     assert_eq!(predicted(costs), Some(([2.0, 2.0], String::new())));
     let scene = pages(costs);
-    let findings = scene.analysis().answered(&scene.lines);
+    let findings = scene.analysis().answered();
     let is_it = |section: &&Section| section.title == "Predicted gains";
     let section = findings.tables.iter().find(is_it).unwrap();
     let row: Vec<String> = section.tables[0]
@@ -90,7 +90,7 @@ fn without_the_ciphers_cost_nothing_is_predicted() {
         assert_eq!(predicted(costs), None);
     }
     let scene = pages([None, None]);
-    let findings = scene.analysis().answered(&scene.lines);
+    let findings = scene.analysis().answered();
     assert!(findings.tables.iter().all(|section| section.title != "Predicted gains"));
 }
 
@@ -113,7 +113,7 @@ fn rounds_that_are_left_out_are_counted_with_their_reasons() {
         [(MoreThanTheServer, 1), (NoCost, 1), (OtherCipher, 1)].into()
     );
     assert_eq!(prediction.predicted.unwrap().samples.len(), rounds - 3);
-    let findings = scene.analysis().answered(&scene.lines);
+    let findings = scene.analysis().answered();
     let is_it = |section: &&Section| section.title == "Predicted gains";
     let section = findings.tables.iter().find(is_it).unwrap();
     assert_eq!(section.tables[0].notes.len(), 1);

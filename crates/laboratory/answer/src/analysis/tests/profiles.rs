@@ -35,7 +35,7 @@ pub(super) const KERNEL: [(Class, u64); 4] = [
 
 /// The last answer, which is about the samples.
 fn answer(scene: &Scene) -> ShownAnswer {
-    let answer = scene.analysis().answered(&[]).answers.pop().unwrap();
+    let answer = scene.analysis().answered().answers.pop().unwrap();
     assert_eq!(answer.title, "Where the servers' CPU time goes");
     answer
 }
@@ -143,7 +143,7 @@ fn the_profile_of_another_cell_says_nothing_of_this_one() {
     scene.lines.iter_mut().find(|trial| trial.line.profile.is_some()).unwrap().place.params =
         params;
     let analysis = scene.analysis();
-    assert!(analysis.cells[0].cycles.is_none() && analysis.cells[1].cycles.is_some());
+    assert!(analysis.cells[0].profiles.is_empty() && !analysis.cells[1].profiles.is_empty());
     let not_sampled = (true, "Not sampled: files: nginx, user TLS.".to_owned());
     assert!(remarks(&scene).contains(&not_sampled), "{:?}", remarks(&scene));
 }
@@ -156,7 +156,7 @@ fn chart(scene: &Scene) -> Bars {
 }
 
 fn shares(scene: &Scene) -> Table {
-    let tables = scene.analysis().answered(&[]).tables;
+    let tables = scene.analysis().answered().tables;
     let section = tables.into_iter().find(|of| of.title == "Where the CPU time goes").unwrap();
     section.tables.into_iter().find(|table| table.title == "Shares").unwrap()
 }
@@ -280,7 +280,7 @@ fn the_share_that_tls_takes_says_what_loopback_contributes() {
         "On loopback the server's CPU runs the client's half of TCP (nginx, 1 MiB objects): 20% of its time \
          over plain HTTP, and 5% with AES-128-GCM. Without that, TLS would take 82% with AES-128-GCM."
     );
-    let shown = scene.analysis().answered(&[]).answers.remove(0);
+    let shown = scene.analysis().answered().answers.remove(0);
     assert!(shown.notes.contains(&loopback.sentence), "{:?}", shown.notes);
     // Of plain HTTP nothing is known.
     profile(&mut scene, 0).lost = 1;

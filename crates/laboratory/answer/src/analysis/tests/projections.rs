@@ -116,7 +116,7 @@ fn a_crossover_is_the_value_from_which_the_whole_interval_is_above_1() {
 #[test]
 fn a_crossover_is_marked_in_a_chart_of_the_ratios() {
     let scene = ratios([0.8, 0.9, 1.2, 1.3]);
-    let charts = scene.analysis().answered(&scene.lines).answers.remove(0).charts;
+    let charts = scene.analysis().answered().answers.remove(0).charts;
     let curves = charts.iter().filter_map(|chart| match chart {
         Chart::Curve(curve) => Some(curve),
         Chart::Bars(_) => None,
@@ -159,7 +159,7 @@ fn a_published_figure_stands_in_the_row_that_it_is_of() {
     for along in [Some(OBJECT.to_owned()), None] {
         let mut scene = sizes();
         scene.study.answers[0].along = along;
-        let table = scene.analysis().answered(&[]).answers.remove(0).tables.remove(0);
+        let table = scene.analysis().answered().answers.remove(0).tables.remove(0);
         let published = table.columns.iter().find(|column| column.name == "published").unwrap();
         let texts: Vec<&str> = published.cells.iter().map(|cell| cell.text.as_str()).collect();
         assert_eq!(texts, ["", "2 to 2.4x", "", "2 to 2.4x", "", "2 to 2.4x"]);
@@ -232,7 +232,7 @@ fn from_four_numbers_of_cores_on_a_law_is_fitted_with_its_interval() {
     let words = gcm.notes.join(" ");
     assert!(words.contains("Beyond 8 cores it is a projection"), "{words}");
     assert!(words.contains("the law assumes that the same limits remain"), "{words}");
-    let answer = analysis.answered(&[]).answers.remove(0);
+    let answer = analysis.answered().answers.remove(0);
     let table = answer.tables.iter().find(|table| table.count.contains("GCM")).unwrap();
     let last = |name| {
         let column = table.columns.iter().find(|column| column.name == name).unwrap();

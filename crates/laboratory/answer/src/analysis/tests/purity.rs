@@ -83,7 +83,7 @@ fn two_answers_of_the_same_trials_are_proven_once() {
     scene.study.answers.push(scene.study.answers[0].clone());
     let analysis = scene.analysis();
     assert_eq!(analysis.answers[0].purity, analysis.answers[1].purity);
-    let findings = analysis.answered(&scene.lines);
+    let findings = analysis.answered();
     let counts: Vec<usize> = findings.answers.iter().map(|of| of.notes.len()).collect();
     assert_eq!(counts, [1, 0]);
 }

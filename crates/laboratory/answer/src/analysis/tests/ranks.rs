@@ -29,7 +29,7 @@ fn rank(number: usize, completed: u64, begun_within_ns: u64) -> RankFigures {
 }
 
 fn sections(scene: &Scene) -> Vec<Section> {
-    let mut found = scene.analysis().answered(&scene.lines).tables;
+    let mut found = scene.analysis().answered().tables;
     found.retain(|section| section.title == "Shares of the ranks");
     found
 }

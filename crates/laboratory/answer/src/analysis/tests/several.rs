@@ -18,7 +18,7 @@ fn two_servers() -> Scene {
 
 /// The texts of the table of servers, by column.
 fn table(scene: &Scene) -> Vec<Vec<String>> {
-    let table = scene.analysis().answered(&scene.lines).servers.unwrap();
+    let table = scene.analysis().answered().servers.unwrap();
     let texts = |column: &crate::findings::Column| {
         column.cells.iter().map(|cell| cell.text.clone()).collect()
     };
@@ -52,7 +52,7 @@ fn answers_about_two_cases_have_two_titles() {
     let rule = scene.study.answers[0].clone();
     scene.study.answers.push(study::AnswerRule { case: "again".to_owned(), ..rule });
     (2..4).for_each(|cell| scene.measure(cell, 1e3, &SPREAD));
-    let answers = scene.analysis().answered(&scene.lines).answers;
+    let answers = scene.analysis().answered().answers;
     let titles: Vec<&str> = answers.iter().map(|of| of.title.as_str()).collect();
     assert_eq!(titles.len(), 2);
     assert!(titles[0].ends_with(" (keys)") && titles[1].ends_with(" (again)"), "{titles:?}");
@@ -62,6 +62,6 @@ fn answers_about_two_cases_have_two_titles() {
 fn a_run_without_a_figure_says_why_wherever_it_is_told() {
     let mut scene = Scene::handshakes();
     (0..2).for_each(|cell| (0..7).for_each(|round| scene.fail(cell, round)));
-    let why = scene.analysis().answered(&scene.lines).no_figures.unwrap();
+    let why = scene.analysis().answered().no_figures.unwrap();
     assert!(why.ends_with("; the first: nginx died."), "{why}");
 }

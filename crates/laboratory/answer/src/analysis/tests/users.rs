@@ -45,7 +45,7 @@ pub(super) fn users(metric: Metric) -> Scene {
 }
 
 fn chart(scene: &Scene) -> Curve {
-    let mut findings = scene.analysis().answered(&scene.lines);
+    let mut findings = scene.analysis().answered();
     match findings.answers[0].charts.remove(0) {
         Chart::Curve(curve) => curve,
         other => panic!("{other:?}"),
@@ -57,7 +57,7 @@ fn users_and_pages_are_what_a_session_has() {
     let scene = users(Metric::Rate);
     let label = &scene.first().bars[0].label;
     assert!(label.contains("1 user"), "{label}");
-    let findings = scene.analysis().answered(&scene.lines);
+    let findings = scene.analysis().answered();
     let columns: Vec<&str> =
         findings.tables[0].tables[0].columns.iter().map(|column| column.name.as_str()).collect();
     assert!(columns.contains(&"server CPU per page"), "{columns:?}");

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use answer::Mark;
-use answer::analysis::{Agreement, Answer, AnswerFigure, CellSummary, CrossCheck};
+use answer::analysis::{Agreement, Answer, AnswerFigure, CrossCheck, Row};
 use answer::findings::Headline;
 use load::Operation;
 use study::Metric;
 
 use super::figure;
 
-pub(super) fn answers(cells: &[CellSummary]) -> Vec<Answer> {
+pub(super) fn answers(cells: &[Row]) -> Vec<Answer> {
     let mut answers = Vec::new();
     let servers = ["embedded", "nginx"];
     for (case, metric) in
@@ -59,17 +59,17 @@ pub(super) fn cross_check() -> CrossCheck {
     }
 }
 
-fn answer(cells: &[CellSummary], case: &str, server: &str, metric: Metric) -> Answer {
-    let cells: Vec<&CellSummary> = cells
+fn answer(cells: &[Row], case: &str, server: &str, metric: Metric) -> Answer {
+    let cells: Vec<&Row> = cells
         .iter()
         .filter(|cell| cell.case == case && cell.params["target.server"].to_string() == server)
         .collect();
-    let of = |cell: &CellSummary| {
+    let of = |cell: &Row| {
         let of_cell = if metric == Metric::TlsTax { Metric::GoodputPerServerCpu } else { metric };
         cell.figure(of_cell)
     };
     let baseline = of(cells[0]).map_or(1.0, |figure| figure.estimate.median);
-    let bar = |(i, cell): (usize, &&CellSummary)| AnswerFigure {
+    let bar = |(i, cell): (usize, &&Row)| AnswerFigure {
         label: cell.label.split_once(", ").unwrap().1.to_owned(),
         cell: cell.name.clone(),
         params: cell.params.clone(),

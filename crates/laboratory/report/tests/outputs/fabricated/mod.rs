@@ -9,9 +9,7 @@ pub mod samples;
 
 use std::collections::BTreeMap;
 
-use answer::analysis::{
-    Analysis, CellSummary, CpuUse, Decisions, Figure, Invalid, Remeasured, Repeated,
-};
+use answer::analysis::{Analysis, Decisions, Figure, Invalid, Remeasured, Repeated, Row};
 use answer::claims::{ClaimResult, JudgedClaim};
 use answer::compare::ComparedRun;
 use answer::costs::Costs;
@@ -22,7 +20,7 @@ use load::Operation;
 use observe::Machine;
 use report::{Run, Style};
 use study::{Cut, Metric, Param, Params};
-use trial::{Limit, TrialRecord, Warning, WarningKind};
+use trial::{LatencyNs, Limit, Warning, WarningKind};
 
 use answers::answers;
 use line::line;
@@ -56,7 +54,7 @@ impl Fabricated {
 
     /// What a report shows of it.
     pub fn findings(&self) -> Findings {
-        self.analysis.findings(&self.lines)
+        self.analysis.findings()
     }
 
     pub fn run<'a>(&'a self, findings: &'a Findings) -> Run<'a> {
@@ -88,7 +86,7 @@ impl Fabricated {
     }
 
     /// The cell whose label is so.
-    pub fn cell_mut(&mut self, label: &str) -> &mut CellSummary {
+    pub fn cell_mut(&mut self, label: &str) -> &mut Row {
         self.analysis.cells.iter_mut().find(|cell| cell.label == label).unwrap()
     }
 }
@@ -162,10 +160,6 @@ impl Spec {
         format!("{}-{:04}", self.case, at.unwrap())
     }
 
-    fn label(&self) -> String {
-        format!("{}, {}", self.server, self.value.1)
-    }
-
     fn key(&self) -> &'static str {
         if self.is_handshakes() { "target.certificate-key" } else { "load.suite" }
     }
@@ -188,7 +182,7 @@ pub fn whole() -> Fabricated {
         .flat_map(|round| SPECS.iter().enumerate().map(move |(i, spec)| (round, i, spec)))
         .map(|(round, i, spec)| line(spec, round, round * SPECS.len() + i))
         .collect();
-    let cells: Vec<CellSummary> = SPECS.iter().map(|spec| cell(spec, &lines)).collect();
+    let cells: Vec<Row> = SPECS.iter().map(|spec| cell(spec, &lines)).collect();
     let valid = lines.iter().filter(|trial| trial.line.valid).count();
     let analysis = Analysis {
         projections: Vec::new(),
@@ -207,6 +201,7 @@ pub fn whole() -> Fabricated {
         costs: Costs::default(),
         claims: claims(),
         source: "Intel, AES-GCM on Xeon E5 v3".to_owned(),
+        started_unix_ms: lines.first().map(|trial| trial.line.started_unix_ms),
         decisions: Decisions::default(),
         gates: Vec::new(),
         invalid: vec![Invalid {
@@ -240,7 +235,7 @@ pub fn without_nginx() -> Fabricated {
     run.analysis.answers.retain(|answer| !is_nginx(&answer.common));
     for cell in run.analysis.cells.iter_mut().filter(|cell| is_nginx(&cell.params)) {
         empty(cell);
-        cell.row.trials = TrialCounts::default();
+        cell.measured.trials = TrialCounts::default();
     }
     let nginx = &mut run.targets[1];
     nginx.version = None;
@@ -259,10 +254,11 @@ pub fn of_nothing() -> Fabricated {
     analysis.answers.clear();
     analysis.quality = None;
     analysis.warnings.clear();
+    analysis.started_unix_ms = None;
     analysis.invalid.clear();
     for cell in &mut analysis.cells {
         empty(cell);
-        cell.row.trials = TrialCounts { planned: ROUNDS, done: 0, valid: 0 };
+        cell.measured.trials = TrialCounts { planned: ROUNDS, done: 0, valid: 0 };
     }
     run
 }
@@ -277,7 +273,7 @@ pub fn all_invalid() -> Fabricated {
     analysis.trials.valid = 0;
     for cell in &mut analysis.cells {
         empty(cell);
-        cell.row.trials = TrialCounts { planned: ROUNDS, done: ROUNDS, valid: 0 };
+        cell.measured.trials = TrialCounts { planned: ROUNDS, done: ROUNDS, valid: 0 };
     }
     for bar in analysis.answers.iter_mut().flat_map(|answer| &mut answer.bars) {
         (bar.figure, bar.ratio, bar.mark) = (None, None, Some(Mark::NotMeasured));
@@ -299,7 +295,7 @@ pub fn interrupted() -> Fabricated {
     let mut run = whole();
     run.lines.truncate(SPECS.len() + 3);
     run.lines.last_mut().unwrap().line.interrupted = true;
-    let cells: Vec<CellSummary> = SPECS.iter().map(|spec| cell(spec, &run.lines)).collect();
+    let cells: Vec<Row> = SPECS.iter().map(|spec| cell(spec, &run.lines)).collect();
     run.analysis.answers = answers(&cells);
     run.analysis.cells = cells;
     run.analysis.trials.done = run.lines.len();
@@ -308,9 +304,9 @@ pub fn interrupted() -> Fabricated {
     run
 }
 
-fn empty(cell: &mut CellSummary) {
-    let MeasuredRow { name, case, label, params, trials, .. } = cell.row.clone();
-    cell.row = MeasuredRow {
+fn empty(cell: &mut Row) {
+    let MeasuredRow { name, case, label, params, trials, .. } = cell.measured.clone();
+    cell.measured = MeasuredRow {
         name,
         case,
         label,
@@ -319,58 +315,21 @@ fn empty(cell: &mut CellSummary) {
         mark: Some(Mark::NotMeasured),
         ..MeasuredRow::default()
     };
-    (cell.search, cell.cycles, cell.cpus) = (None, None, Vec::new());
+    (cell.search, cell.lines, cell.profiles) = (None, Vec::new(), Vec::new());
 }
 
 pub fn figure(samples: Vec<f64>) -> Option<Figure> {
     Figure::of(samples)
 }
 
-fn cell(spec: &Spec, lines: &[TrialLine]) -> CellSummary {
-    let all: Vec<&TrialRecord> = lines
-        .iter()
-        .filter(|trial| trial.place.cell == spec.name())
-        .map(|trial| &trial.line)
-        .collect();
-    let valid: Vec<&TrialRecord> = all.iter().copied().filter(|line| line.valid).collect();
-    let mut limits = BTreeMap::new();
-    for line in &valid {
-        *limits.entry(line.limit().unwrap()).or_insert(0) += 1;
+fn cell(spec: &Spec, lines: &[TrialLine]) -> Row {
+    let mut cell = study::testing::cell(spec.case, 1, study::testing::server(spec.server));
+    (cell.name, cell.params) = (spec.name(), spec.params());
+    if spec.is_handshakes() {
+        cell.load.operation = Operation::Handshakes;
     }
-    let mark = match () {
-        () if valid.is_empty() => Some(Mark::NotMeasured),
-        () if limits.contains_key(&Limit::ClientCpu) => Some(Mark::ClientBound),
-        () if valid.len() < all.len() => Some(Mark::SomeInvalid),
-        () if all.len() < ROUNDS => Some(Mark::Incomplete),
-        () => None,
-    };
-    let samples = |metric: Metric| {
-        let is_of_it = spec.case != "handshakes" || !metric.row().is_of_bodies;
-        let lines = valid.iter().filter(|_| is_of_it);
-        (0..).zip(lines.filter_map(|line| metric.value(line))).collect::<Vec<_>>()
-    };
-    let samples = Metric::of_rows().map(|metric| (metric, samples(metric)));
-    CellSummary {
-        row: MeasuredRow {
-            name: spec.name(),
-            case: spec.case.to_owned(),
-            label: spec.label(),
-            params: spec.params(),
-            trials: TrialCounts { planned: ROUNDS, done: all.len(), valid: valid.len() },
-            samples: samples.collect(),
-            limits,
-            mark,
-            ..MeasuredRow::default()
-        },
-        label_parts: vec![spec.server.to_owned(), spec.value.1.to_owned()],
-        operation: match spec.case {
-            "handshakes" => Operation::Handshakes,
-            _ => Operation::Requests,
-        },
-        search: None,
-        cycles: None,
-        cpus: CpuUse::of(valid.iter().copied()),
-    }
+    let own = lines.iter().filter(|trial| trial.place.cell == spec.name());
+    Row::of_cell(cell, ROUNDS, own.cloned().collect(), Row::default())
 }
 
 /// One that holds, and one of which the reason is a server's.
@@ -437,7 +396,9 @@ pub fn without_answers() -> Fabricated {
     let mut run = whole();
     run.analysis.answers.clear();
     run.analysis.servers.clear();
-    let samples = &mut run.cell_mut("nginx, AES-128-GCM").row.samples;
+    let cell = run.cell_mut("nginx, AES-128-GCM");
+    cell.lines.iter_mut().for_each(|trial| trial.line.latency_ns = LatencyNs::default());
+    let samples = &mut cell.measured.samples;
     assert!([Metric::P50, Metric::P99].iter().all(|metric| samples.remove(metric).is_some()));
     run
 }
@@ -445,7 +406,8 @@ pub fn without_answers() -> Fabricated {
 /// The same cells later: each does twice as much, and one has another key.
 pub fn later() -> Fabricated {
     let mut run = whole();
-    for samples in run.analysis.cells.iter_mut().flat_map(|cell| cell.row.samples.values_mut()) {
+    for samples in run.analysis.cells.iter_mut().flat_map(|cell| cell.measured.samples.values_mut())
+    {
         samples.iter_mut().for_each(|(_, sample)| *sample *= 2.0);
     }
     run

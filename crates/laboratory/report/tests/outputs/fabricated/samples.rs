@@ -1,6 +1,5 @@
 //! Profiles of the cells: shares by class, the trials that they were sampled in, and their stacks.
 
-use answer::analysis::Cycles;
 use journal::{Role, TrialLine};
 use observe::Fact;
 use profile::{Class, Event, Futexes, Profile};
@@ -27,23 +26,7 @@ pub const SAMPLES: u64 = 10_000;
 
 /// The cells of a run with a profile each.
 pub fn sampled(mut run: Fabricated) -> Fabricated {
-    let shares = || CLASSES.map(|(class, share)| (class, share as f64 / 1e3));
     for cell in &mut run.analysis.cells {
-        let spread = |whole: f64| {
-            shares().map(|(class, share)| (class, share * whole)).into_iter().collect()
-        };
-        let has_bodies = cell.case == "objects";
-        cell.cycles = Some(Cycles {
-            event: Event::CpuClock,
-            samples: SAMPLES,
-            shares: spread(1.0),
-            ns_per_operation: spread(610_000.0),
-            ns_per_byte: if has_bodies { spread(0.9) } else { Default::default() },
-            kernel_threads: [("ksoftirqd".to_owned(), 0.04)].into(),
-            futex_calls_per_operation: Fact::Known(0.25),
-            doubts: Vec::new(),
-            lacks_frame_pointers: false,
-        });
         let mut stacks: String = CLASSES
             .iter()
             .map(|(class, share)| format!("nginx;main;work;{} {}\n", class.words(), share * 10))
@@ -51,7 +34,9 @@ pub fn sampled(mut run: Fabricated) -> Fabricated {
         stacks = stacks.replacen("main", HOSTILE, 1);
         run.stacks.push((cell.name.clone(), stacks));
         let measured = run.lines.iter().find(|trial| trial.place.cell == cell.name).unwrap();
-        run.lines.push(in_trial(measured));
+        let sampled = in_trial(measured);
+        cell.profiles.extend(sampled.line.profile.clone());
+        run.lines.push(sampled);
     }
     run
 }
