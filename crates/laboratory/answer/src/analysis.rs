@@ -23,6 +23,7 @@ pub(crate) mod decisions;
 mod derived;
 mod findings;
 mod hit_rate;
+mod json;
 mod left_out;
 mod library;
 mod loopback;

@@ -11,6 +11,7 @@ use observe::tuning::Change;
 use observe::{Availability, CpuMeter, Fact, SiblingRatio, Snapshot};
 use std::time::{Duration, Instant};
 use tree::Tree;
+use units::BitsPerSecond;
 
 const SMALL_VM: &str = include_str!("tests/small_vm.tree");
 const UNTUNED_SERVER: &str = include_str!("tests/untuned_server.tree");

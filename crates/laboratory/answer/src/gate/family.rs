@@ -6,8 +6,8 @@ use study::{AnswerRule, Metric};
 
 use super::expression::Gate;
 use super::outcome::{GateOutcome, GatedCell, Judgement, of_interval};
-use crate::analysis::Row;
 use crate::analysis::decisions::Decisions;
+use crate::analysis::row::Row;
 use crate::figure::Figure;
 use crate::mark::Mark;
 

@@ -124,6 +124,32 @@ fn queues_that_interrupt_one_cpu_are_named() {
 }
 
 #[test]
+fn what_an_interface_carries_is_known_or_why_not() {
+    let tree = Tree::of(SMALL_VM);
+    let eth0 = |file: &str, value: &str| tree.set(&format!("/sys/class/net/eth0/{file}"), value);
+    let speeds = || {
+        let all = crate::link_speeds(&tree.root()).into_iter();
+        let speed = |(name, speed): (String, Fact<BitsPerSecond>)| (name, speed.or_why());
+        all.map(speed).collect::<Vec<_>>()
+    };
+    let of_eth0 = |speed: Result<f64, &str>| {
+        vec![("eth0".to_owned(), speed.map(BitsPerSecond).map_err(str::to_owned))]
+    };
+    tree.set("/sys/class/net/lo/operstate", "unknown");
+    tree.set("/sys/class/net/lo/type", "772");
+    for (file, value) in [("operstate", "up"), ("speed", "25000"), ("device/vendor", "0x8086")] {
+        eth0(file, value);
+    }
+    assert_eq!(speeds(), of_eth0(Ok(25e9)));
+    eth0("speed", "-1");
+    assert_eq!(speeds(), of_eth0(Err("its driver does not say")));
+    tree.remove("sys/class/net/eth0/device");
+    assert_eq!(speeds(), of_eth0(Err("it is virtual")));
+    eth0("operstate", "down");
+    assert_eq!(speeds(), []);
+}
+
+#[test]
 fn time_wait_has_room_and_ends() {
     const BUCKETS: &str = "/proc/sys/net/ipv4/tcp_max_tw_buckets";
     const TIMEOUT: &str = "/proc/sys/net/ipv4/tcp_fin_timeout";

@@ -226,7 +226,7 @@ fn what_a_study_leaves_open_is_among_the_settings_of_its_cells() {
         ("target.object", "1MiB"),
         ("load.tls", "none"),
         ("load.receive", "walk"),
-        ("load.warmup", "60ms"),
+        ("load.warmup", "50ms"),
         ("load.timeout", "10s"),
     ] {
         let found = settings.iter().find(|(name, _)| name == key);

@@ -276,3 +276,25 @@ pub(super) fn cores(of: &Estimate) -> String {
 pub(super) fn number(value: f64) -> String {
     decimal(value, places(value, 2))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_of_an_interface_is_stated_or_why_it_is_not() {
+        let link = |name: &str, bits_per_s, why: Option<&str>| LinkUse {
+            name: name.to_owned(),
+            bits_per_s,
+            why: why.map(str::to_owned),
+        };
+        let known = link("eth0", Some(10e9), None);
+        let unknown = link("veth1", None, Some("it is virtual"));
+        support::assert_golden!([
+            ("known", network(std::slice::from_ref(&known), 2.5e9)),
+            ("more than it carries", network(std::slice::from_ref(&known), 12e9)),
+            ("two", network(&[known, unknown], 2.5e9)),
+            ("none", network(&[], 2.5e9)),
+        ]);
+    }
+}

@@ -1,7 +1,8 @@
 //! Several servers, several cases, and a run without a figure.
 
-use study::Metric;
+use observe::{Fact, ServerProcess};
 use study::testing::server;
+use study::{Metric, Params};
 
 use super::SUITE;
 use super::scene::{CBC, GCM, SPREAD, Scene};
@@ -64,4 +65,34 @@ fn a_run_without_a_figure_says_why_wherever_it_is_told() {
     (0..2).for_each(|cell| (0..7).for_each(|round| scene.fail(cell, round)));
     let why = scene.analysis().answered().no_figures.unwrap();
     assert!(why.ends_with("; the first: nginx died."), "{why}");
+}
+
+#[test]
+fn a_server_that_was_found_is_called_by_its_process() {
+    let label = |names: &[&str]| {
+        let mut scene = Scene::suites(&[server("address")], &[GCM]);
+        scene.study.cells[0].params = Params::default();
+        scene.measure(0, 1e9, &SPREAD);
+        for (trial, name) in scene.lines.iter_mut().zip(names.iter().cycle()) {
+            let process =
+                ServerProcess { name: (*name).to_owned(), pid: 7, found_at_port: Some(443) };
+            trial.line.server_process = Some(Fact::Known(process));
+        }
+        scene.analysis().cells[0].label.clone()
+    };
+    assert_eq!(label(&["nginx"]), "nginx");
+    // Where another one answered in some trials, neither is named.
+    assert_eq!(label(&["nginx", "caddy"]), label(&[]));
+    assert!(!label(&[]).contains("nginx"));
+}
+
+#[test]
+fn bodies_shorter_than_a_record_are_counted_by_operations() {
+    let is_of_bytes = |object: &str| {
+        let mut scene = Scene::suites(&[server("nginx")], &[GCM]);
+        scene.study.cells[0].target.object = object.parse().unwrap();
+        scene.measure(0, 1e9, &SPREAD);
+        scene.analysis().cells[0].is_of_bytes()
+    };
+    assert_eq!(["1MiB", "16KiB", "1KiB", "5B"].map(is_of_bytes), [true, true, false, false]);
 }
