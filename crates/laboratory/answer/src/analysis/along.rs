@@ -4,11 +4,12 @@ use study::{Metric, Param, Params, Show};
 
 use super::accelerator;
 use super::answer::Answer;
-use super::bar::{AnswerCurve, AnswerFigure, AnswerPoint};
+use super::bar::AnswerFigure;
 use super::bounds::LittlesLawBounds;
 use super::caveats::{caveats, said_once};
 use super::compared::{Compared, Entry};
 use super::crossover::{Crossover, RatioAt};
+use super::curve::{AnswerCurve, AnswerPoint};
 use super::derived::Derived;
 use super::prediction::{self, Prediction};
 use crate::caveat::Caveat;
@@ -92,7 +93,7 @@ impl<'a> Along<'a> {
     fn curve(&self) -> AnswerCurve {
         let point = |compared: &Compared<'_>| AnswerPoint {
             label: self.label(compared),
-            bars: compared.shown().map(|entry| AnswerFigure::of(compared, entry)).collect(),
+            bars: compared.shown().map(|entry| entry.bar.clone()).collect(),
             is_compared: compared.rule.is_compared_at(&compared.common),
             busy: compared.shown().map(|entry| entry.row.figure(Metric::ServerBusy)).collect(),
         };
@@ -136,7 +137,7 @@ impl<'a> Along<'a> {
                     Some((place, self.label(point), ratio))
                 })
                 .collect();
-            Crossover::of(entry.value, &first.name(entry), &first.name(baseline), &points)
+            Crossover::of(entry.value, &entry.label, &baseline.label, &points)
         };
         first.others().filter_map(of).collect()
     }

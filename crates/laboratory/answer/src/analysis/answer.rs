@@ -5,10 +5,11 @@ use serde::Serialize;
 use study::{Metric, Params, Published, Show};
 
 use super::alike::{other_path, share_of_sendfile, with_reading};
-use super::bar::{AnswerCurve, AnswerFigure};
+use super::bar::AnswerFigure;
 use super::bill::Bill;
 use super::caveats::caveats;
 use super::compared::Compared;
+use super::curve::AnswerCurve;
 use super::derived::Derived;
 use super::loopback::Loopback;
 use super::offered::beside_published;
@@ -119,7 +120,7 @@ impl Answer {
             operation: compared.operation(),
             common: compared.common.clone(),
             common_in_words: compared.common_in_words(),
-            bars: compared.shown().map(|entry| AnswerFigure::of(compared, entry)).collect(),
+            bars: compared.shown().map(|entry| entry.bar.clone()).collect(),
             published: rule.published.clone(),
             bill,
             loopback: Loopback::of(compared),

@@ -1,16 +1,15 @@
-//! The figures of an answer: side by side, or along a swept key.
+//! A figure of an answer.
 
-use keys::full;
+use load::Operation;
 use serde::Serialize;
 use study::metric::Kind;
-use study::{Metric, Param, Params};
-use units::Bytes;
+use study::{AnswerRule, Metric, Param, Params};
 
-use super::bounds::LittlesLawBounds;
-use super::compared::{Compared, Entry};
-use super::crossover::Crossover;
+use super::decisions::Decisions;
+use super::row::{Row, Valued, shared};
 use crate::costs::PublishedCost;
 use crate::figure::{Decided, Figure};
+use crate::label::label_in;
 use crate::mark::Mark;
 
 /// One figure of an answer.
@@ -52,106 +51,63 @@ pub struct Projected {
 
 impl Projected {
     /// At the last of the values at which rows are compared.
-    fn all(compared: &Compared<'_>, entry: &Entry<'_>) -> Vec<Self> {
-        let place = compared.rule.along.as_ref().and_then(|along| compared.common.get(along));
-        let last = compared.rule.at.last().copied();
+    fn all(rule: &AnswerRule, common: &Params, row: &Row) -> Vec<Self> {
+        let place = rule.along.as_ref().and_then(|along| common.get(along));
+        let last = rule.at.last().copied();
         let is_last = place.is_none_or(|place| place.only_size() == last);
-        let Some(row) = entry.row.algorithm().filter(|of| is_last && of.key.threads == 1) else {
+        let Some(of) = row.algorithm().filter(|of| is_last && of.key.threads == 1) else {
             return Vec::new();
         };
-        let [_, metric] = Metric::of_algorithm(row.key.algorithm.unit());
-        let Some(rate) = entry.row.figure(metric) else { return Vec::new() };
+        let [_, metric] = Metric::of_algorithm(of.key.algorithm.unit());
+        let Some(rate) = row.figure(metric) else { return Vec::new() };
         let at = |cores: &u32| Self { cores: *cores, per_s: rate.median() * f64::from(*cores) };
-        compared.rule.project.iter().map(at).collect()
+        rule.project.iter().map(at).collect()
     }
 }
 
-/// The bars at one value.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct AnswerPoint {
-    /// The value in words: `1 MiB objects`.
-    pub label: String,
-    /// A bar for each value of the compared key.
-    pub bars: Vec<AnswerFigure>,
-    /// Whether its bars are compared: of an algorithm only some sizes are.
-    #[serde(skip)]
-    pub is_compared: bool,
-    /// For each bar, the share of its CPUs that the server used meanwhile.
-    pub busy: Vec<Option<Figure>>,
-}
-
-/// The bars of an answer along a swept key.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct AnswerCurve {
-    /// The key: `target.object`.
-    pub along: String,
-    /// In the study's order.
-    pub points: Vec<AnswerPoint>,
-    /// What Little's law allows, for each value of the compared key, where the points are numbers of
-    /// users of a closed loop.
-    pub bounds: Vec<LittlesLawBounds>,
-    /// What the instructions allow, where that is one cost for all of it, in words and as a number.
-    #[serde(skip)]
-    pub least: Option<(String, f64)>,
-    /// For each compared value where it gets ahead of the baseline, where the study asks for that.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub crossovers: Vec<Crossover>,
-}
-
 impl AnswerFigure {
-    pub(super) fn of(compared: &Compared<'_>, entry: &Entry<'_>) -> Self {
+    /// Of one of the rows that a rule compares at its place, all of which have `common` alike.
+    pub(super) fn of(
+        (place, rule): (usize, &AnswerRule),
+        common: &Params,
+        (row, value): (&Row, &Param),
+        all: &Valued<'_>,
+        decisions: &Decisions,
+    ) -> Self {
+        let is_tax = rule.metric.row().kind == Kind::Tax;
+        let beside = decisions.beside_baseline(place).find(|of| of.row == row.name);
+        let ratio = beside.and_then(|of| of.ratio.as_ref().ok());
+        let figure = match is_tax {
+            true => ratio.and_then(Decided::taken).map(|tax| tax.figure),
+            false => row.whole_figure(rule.metric),
+        };
         // A tax is as weak as the weaker of the two that it is taken from.
-        let baseline = compared
-            .baseline()
-            .filter(|_| compared.kind() == Kind::Tax)
-            .and_then(|baseline| baseline.row.mark);
-        let mark = entry.row.mark_of(compared.rule.metric);
+        let baseline = all.iter().find(|(_, value)| **value == rule.baseline() && is_tax);
+        let baseline = baseline.and_then(|(row, _)| row.mark);
+        let mark = row.mark_of(rule.metric);
+        let operation = shared(all.iter().map(|(row, _)| *row), |cell| cell.load.operation);
         Self {
-            label: compared.label(&compared.rule.compare, entry.value),
-            cell: entry.row.name.clone(),
-            params: entry.row.params.clone(),
-            is_baseline: entry.is_baseline,
-            figure: entry.figure.clone(),
-            ratio: entry.ratio.clone(),
-            mark: match entry.figure {
+            label: match row.algorithm() {
+                Some(_) => row.label(&rule.compare),
+                None => label_in(operation.unwrap_or(Operation::Requests), &rule.compare, value),
+            },
+            cell: row.name.clone(),
+            params: row.params.clone(),
+            is_baseline: *value == rule.baseline(),
+            mark: match figure {
                 Some(_) => mark.into_iter().chain(baseline).min(),
                 None => mark.or(Some(Mark::NotMeasured)).min(Some(Mark::NotMeasured)),
             },
-            published: entry.row.algorithm().map_or(Vec::new(), |of| of.published.clone()),
-            projected: Projected::all(compared, entry),
-            infeasible: entry.row.infeasible(),
+            figure,
+            ratio: ratio.cloned(),
+            published: row.algorithm().map_or(Vec::new(), |of| of.published.clone()),
+            projected: Projected::all(rule, common, row),
+            infeasible: row.infeasible(),
         }
     }
-}
 
-impl AnswerFigure {
     /// Whether its row has this value of a key.
     pub(super) fn has(&self, key: &str, value: &Param) -> bool {
         self.params.get(key) == Some(value)
-    }
-}
-
-impl AnswerCurve {
-    /// Whether its points are numbers of connections.
-    pub fn is_of_users(&self) -> bool {
-        self.along == full::CONNECTIONS
-    }
-}
-
-impl AnswerPoint {
-    /// Its value in words, without a noun after a size.
-    pub(super) fn short_label(&self, along: &str) -> String {
-        let param = self.bars.first().and_then(|bar| bar.params.get(along));
-        match param.and_then(Param::only_size) {
-            Some(only) => only.in_words(),
-            None => self.label.clone(),
-        }
-    }
-
-    /// Its value of a key as a number: bytes, or a count.
-    pub fn place(&self, along: &str) -> Option<f64> {
-        let param = self.bars.first()?.params.get(along)?;
-        let number = param.count().or_else(|| param.only_size().map(|Bytes(only)| only));
-        number.map(|number| number as f64)
     }
 }

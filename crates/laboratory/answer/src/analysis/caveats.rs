@@ -114,7 +114,7 @@ fn unpaired(compared: &Compared<'_>) -> Vec<String> {
     let is_unpaired =
         |entry: &&Entry<'_>| !entry.is_baseline && entry.figure.is_some() && entry.ratio.is_none();
     let told = |entry: &Entry<'_>| {
-        let (name, other) = (compared.name(entry), compared.name(baseline));
+        let (name, other) = (&entry.label, &baseline.label);
         let why = compared.why_unpaired(entry, baseline)?;
         Some(format!("No comparison of {name} with {other}: {why}."))
     };

@@ -48,7 +48,7 @@ impl CipherCost {
         let core_hz = stats::median(&frequencies.collect::<Vec<_>>()).unwrap_or(cost.core_hz);
         let s_per_gb = cost.cycles.map(|cycles| cycles * 1e9 / core_hz)?;
         Some(Self {
-            label: compared.name(entry),
+            label: entry.label.clone(),
             cell: entry.row.name.clone(),
             library: row.library_title.clone(),
             share: ratio_of_medians(&s_per_gb.samples, &whole.samples).ok()?,

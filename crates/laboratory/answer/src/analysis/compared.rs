@@ -9,8 +9,9 @@ use crate::label::{label, label_in, server_words, with};
 use study::metric::{Kind, words_of};
 use study::{AnswerRule, Cell, Metric, Param, Params, Study};
 
+use super::bar::AnswerFigure;
 use super::decisions::{Decisions, RowRatio};
-use super::row::{Row, Valued, groups};
+use super::row::{Row, Valued, groups, shared};
 use crate::figure::{Decided, Figure};
 use stats::Decision;
 
@@ -29,17 +30,14 @@ pub(super) struct Compared<'a> {
     pub(super) is_alone: bool,
 }
 
-/// One of the cells.
-#[derive(Debug)]
+/// One of the cells, with its figure.
+#[derive(Debug, derive_more::Deref)]
 pub(super) struct Entry<'a> {
     pub(super) row: &'a Row,
     /// Of the compared key.
     pub(super) value: &'a Param,
-    pub(super) is_baseline: bool,
-    /// In the metric's unit; the baseline has no tax.
-    pub(super) figure: Option<Figure>,
-    /// Over the baseline.
-    pub(super) ratio: Option<Decided>,
+    #[deref]
+    pub(super) bar: AnswerFigure,
 }
 
 impl<'a> Compared<'a> {
@@ -54,8 +52,12 @@ impl<'a> Compared<'a> {
             let of = |(common, mut cells): (Params, Valued<'a>)| {
                 let planned = cells.len();
                 cells.retain(|(row, _)| row.skipped.is_none());
-                let entry = |(row, value)| Entry::of(place, rule, row, value, decisions);
-                let entries: Vec<Entry<'a>> = cells.into_iter().map(entry).collect();
+                let entry = |(row, value): &(&'a Row, &'a Param)| {
+                    let bar =
+                        AnswerFigure::of((place, rule), &common, (row, value), &cells, decisions);
+                    Entry { row, value, bar }
+                };
+                let entries: Vec<Entry<'a>> = cells.iter().map(entry).collect();
                 let is_alone =
                     entries.len() < planned && entries.iter().all(|entry| entry.is_baseline);
                 Self { place, rule, common, entries, decisions, is_alone }
@@ -115,9 +117,7 @@ impl<'a> Compared<'a> {
 
     /// What all cells have alike, if they do; what are no cells have nothing.
     pub(super) fn shared<T: PartialEq>(&self, of: impl Fn(&Cell) -> T) -> Option<T> {
-        let mut values = self.entries.iter().map(|entry| entry.row.cell().map(&of));
-        let first = values.next()?;
-        values.all(|value| value == first).then_some(first)?
+        shared(self.entries.iter().map(|entry| entry.row), of)
     }
 
     /// What one operation is; requests where the cells differ.
@@ -183,12 +183,7 @@ impl<'a> Compared<'a> {
 
     /// A cell after its figure: `with AES-128-GCM`.
     pub(super) fn with(&self, entry: &Entry<'_>) -> String {
-        with(entry.value, &self.name(entry))
-    }
-
-    /// A cell that others are compared with: `AES-128-GCM`.
-    pub(super) fn name(&self, entry: &Entry<'_>) -> String {
-        self.label(&self.rule.compare, entry.value)
+        with(entry.value, &entry.label)
     }
 
     /// What the cells have in common, in brackets after a space: ` (nginx, 1 MiB objects)`. The
@@ -269,24 +264,5 @@ impl<'a> Compared<'a> {
         let mut beside = self.decisions.beside_baseline(self.place);
         let why = beside.find(|of| of.row == entry.row.name)?.ratio.as_ref().err()?;
         Some(why.in_words([&self.with(entry), &self.with(baseline)]))
-    }
-}
-
-impl<'a> Entry<'a> {
-    fn of(
-        place: usize,
-        rule: &AnswerRule,
-        row: &'a Row,
-        value: &'a Param,
-        decisions: &Decisions,
-    ) -> Self {
-        let beside = decisions.beside_baseline(place).find(|of| of.row == row.name);
-        let ratio = beside.and_then(|of| of.ratio.as_ref().ok());
-        let figure = match rule.metric.row().kind {
-            Kind::Tax => ratio.and_then(Decided::taken).map(|tax| tax.figure),
-            _ => row.whole_figure(rule.metric),
-        };
-        let is_baseline = *value == rule.baseline();
-        Self { row, value, is_baseline, figure, ratio: ratio.cloned() }
     }
 }

@@ -99,10 +99,7 @@ impl Prediction {
         let Some(baseline) = compared.baseline().filter(|_| is_shown) else { return Vec::new() };
         let label = |entry: &Entry<'_>| match place {
             Some(place) if compared.others().count() == 1 => place.to_owned(),
-            _ => {
-                let value = compared.label(&compared.rule.compare, entry.value);
-                place.into_iter().chain([value.as_str()]).collect::<Vec<_>>().join(", ")
-            }
+            _ => place.into_iter().chain([entry.label.as_str()]).collect::<Vec<_>>().join(", "),
         };
         let of = |entry| Self::of(label(entry), entry, baseline);
         compared.others().filter_map(of).collect()

@@ -67,7 +67,7 @@ impl ProfileChange {
             .filter(|(_, shares)| both.decide(*shares).is_sure())
             .max_by(|(_, a), (_, b)| a.difference().total_cmp(&b.difference()));
         let crypto = both.shares(Class::is_crypto);
-        let names = (compared.name(baseline), compared.name(entry));
+        let names = (&baseline.label, &entry.label);
         let context = compared.context();
         let sentence = match most {
             None => format!(

@@ -186,6 +186,16 @@ pub(super) fn groups<'a>(rule: &'a AnswerRule, rows: &'a [Row]) -> Vec<(Params, 
     }))
 }
 
+/// What all rows have alike, if they do; what are no cells have nothing.
+pub(super) fn shared<'a, T: PartialEq>(
+    rows: impl Iterator<Item = &'a Row>,
+    of: impl Fn(&Cell) -> T,
+) -> Option<T> {
+    let mut values = rows.map(|row| row.cell().map(&of));
+    let first = values.next()?;
+    values.all(|value| value == first).then_some(first)?
+}
+
 impl Row {
     fn of_algorithm(of: &AlgorithmRow) -> Self {
         let skipped = of.unavailable();

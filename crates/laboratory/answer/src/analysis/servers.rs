@@ -73,9 +73,9 @@ impl Servers {
             return None;
         }
         // A server may lack some values: those of all, in the order in which they come.
-        let values = servers
-            .iter()
-            .flat_map(|(of, _)| of.entries.iter().map(move |entry| (entry.value, of.name(entry))));
+        let values = servers.iter().flat_map(|(of, _)| {
+            of.entries.iter().map(move |entry| (entry.value, entry.label.clone()))
+        });
         let values = grouped(values);
         let column = |value| servers.iter().map(|(of, _)| of.entry(value)).collect::<Vec<_>>();
         let columns: Vec<Vec<Option<&Entry<'a>>>> =
