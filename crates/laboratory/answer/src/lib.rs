@@ -1,13 +1,21 @@
-//! What a journal says.
+//! What a journal says: from its lines to what a person reads.
 //!
-//! - [`analysis::Analysis`] is what one journal says; [`compare::Comparison`] what two say together.
-//! - [`analysis::Decisions`] has how rows compare, decided once; answers, headlines and gates ask there. What has to be
-//!   alike in rows that are compared is a [`Circumstance`].
-//! - [`costs::Costs`] is what it says of timed algorithms; they are rows of the analysis, as the cells are.
-//! - [`findings::Findings`] is what a report shows of it.
-//! - [`summary::Summary`] is what is kept of a run without its journal; [`claims`] are judged by its rows.
-//! - [`tracked::TrackedFigure`] is one that is followed from run to run.
-//! - [`gate::Gate`] is a figure that a run must reach.
+//! The way of a figure, such as the handshakes per CPU-second of a cell:
+//!
+//! 1. **Row.** [`analysis::Row`] takes the trials of a cell, or the rounds of an algorithm, and keeps them. By metric it
+//!    has their samples with their rounds ([`MeasuredRow`]), what limited them, its mark, and in which circumstances they
+//!    ran. It knows nothing of answers.
+//! 2. **Decision.** [`analysis::Decisions`] puts rows beside each other, as answers, their sentences and gates ask, and
+//!    decides what is read together together, once. `comparable` says which rows may be compared at all; what has to be
+//!    alike is a [`Circumstance`].
+//! 3. **Answer.** [`analysis::Answer`] has the figures of a rule with their ratios, and what follows from them: a file in
+//!    `analysis` for each thing (the bill, the crossover, ...). Programs get this ([`analysis::Analysis`] as JSON).
+//! 4. **Findings.** [`findings::Findings`] is what a person sees: headlines, tables, charts and notes as plain data. Crate
+//!    `report` prints it on a terminal, as a page and as Markdown, and decides nothing.
+//!
+//! Beside that way: [`compare::Comparison`] of two runs, [`gate::Gate`] of a figure that must be reached,
+//! [`costs::Costs`] of timed algorithms, [`summary::Summary`] of a run without its journal, [`claims`] that are judged by
+//! rows, and [`tracked::TrackedFigure`] that is followed from run to run.
 
 pub mod analysis;
 mod caveat;
