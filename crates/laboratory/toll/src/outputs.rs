@@ -59,8 +59,9 @@ impl Found {
         Ok(Self { study, analysis, findings, lines, stacks, machine, hosts, targets })
     }
 
-    /// Puts an answer before those of the study.
+    /// Puts an answer before those of the study, whose figures are only what it was worked out from.
     pub(crate) fn lead_with(&mut self, answer: ShownAnswer) {
+        self.findings.answers.iter_mut().for_each(|of| of.headline = None);
         self.findings.answers.insert(0, answer);
     }
 

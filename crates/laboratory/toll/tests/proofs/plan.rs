@@ -47,6 +47,8 @@ fn a_log_becomes_a_plan_that_its_own_traffic_checks() {
     let kept = |name: &str| std::fs::read_to_string(results.join(name)).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&kept("plan.json")).unwrap()["parts"], plan["parts"]);
     assert!(kept("plan.html").contains("Cores by what they do"));
+    // What its cells did is no answer to it.
+    assert_eq!(kept("plan.html").matches("<article class=\"tile\"").count(), 1);
     let sentence = "Access log (combined): 600 of 601 lines; 1 was no request (line 601: it has another form).";
     assert!(kept("plan.html").contains(sentence));
     assert!(!kept("study.toml").contains("127.0.0.1 - -"));
