@@ -187,7 +187,7 @@ impl Sorter {
 mod tests {
     use super::*;
 
-    /// Of frames such as `libcrypto.so.3:EVP_DigestSign`, innermost first; without a name behind the colon it has none.
+    /// Of frames such as `libcrypto.so.3:EVP_DigestSign`, innermost first; without a name after the colon it has none.
     fn sort(frames: &[&str], is_whole: bool, has_library: bool) -> Sorted {
         let frame = |text: &&str| {
             let (library, function) = text.split_once(':').unwrap();

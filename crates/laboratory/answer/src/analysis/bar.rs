@@ -1,12 +1,11 @@
 //! A figure of an answer.
 
-use load::Operation;
 use serde::Serialize;
 use study::metric::Kind;
 use study::{AnswerRule, Metric, Param, Params};
 
 use super::decisions::Decisions;
-use super::row::{Row, Valued, shared};
+use super::row::{Row, Valued, operation};
 use crate::costs::PublishedCost;
 use crate::figure::{Decided, Figure};
 use crate::label::label_in;
@@ -85,11 +84,10 @@ impl AnswerFigure {
         let baseline = all.iter().find(|(_, value)| **value == rule.baseline() && is_tax);
         let baseline = baseline.and_then(|(row, _)| row.mark);
         let mark = row.mark_of(rule.metric);
-        let operation = shared(all.iter().map(|(row, _)| *row), |cell| cell.load.operation);
         Self {
             label: match row.algorithm() {
                 Some(_) => row.label(&rule.compare),
-                None => label_in(operation.unwrap_or(Operation::Requests), &rule.compare, value),
+                None => label_in(operation(all.iter().map(|(row, _)| *row)), &rule.compare, value),
             },
             cell: row.name.clone(),
             params: row.params.clone(),

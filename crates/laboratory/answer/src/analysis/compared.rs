@@ -11,7 +11,7 @@ use study::{AnswerRule, Cell, Metric, Param, Params, Study};
 
 use super::bar::AnswerFigure;
 use super::decisions::{Decisions, RowRatio};
-use super::row::{Row, Valued, groups, shared};
+use super::row::{Row, Valued, groups, operation};
 use crate::figure::{Decided, Figure};
 use stats::Decision;
 
@@ -117,12 +117,14 @@ impl<'a> Compared<'a> {
 
     /// What all cells have alike, if they do; what are no cells have nothing.
     pub(super) fn shared<T: PartialEq>(&self, of: impl Fn(&Cell) -> T) -> Option<T> {
-        shared(self.entries.iter().map(|entry| entry.row), of)
+        let mut values = self.entries.iter().map(|entry| entry.row.cell().map(&of));
+        let first = values.next()?;
+        values.all(|value| value == first).then_some(first)?
     }
 
     /// What one operation is; requests where the cells differ.
     pub(super) fn operation(&self) -> Operation {
-        self.shared(|cell| cell.load.operation).unwrap_or(Operation::Requests)
+        operation(self.entries.iter().map(|entry| entry.row))
     }
 
     /// What the metric says of the server.

@@ -186,14 +186,11 @@ pub(super) fn groups<'a>(rule: &'a AnswerRule, rows: &'a [Row]) -> Vec<(Params, 
     }))
 }
 
-/// What all rows have alike, if they do; what are no cells have nothing.
-pub(super) fn shared<'a, T: PartialEq>(
-    rows: impl Iterator<Item = &'a Row>,
-    of: impl Fn(&Cell) -> T,
-) -> Option<T> {
-    let mut values = rows.map(|row| row.cell().map(&of));
-    let first = values.next()?;
-    values.all(|value| value == first).then_some(first)?
+/// What one operation of these rows is; requests where they differ.
+pub(super) fn operation<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Operation {
+    let mut operations = rows.into_iter().map(Row::operation);
+    let first = operations.next().unwrap_or(Operation::Requests);
+    if operations.all(|other| other == first) { first } else { Operation::Requests }
 }
 
 impl Row {

@@ -87,11 +87,13 @@ impl RunRow<'_> {
         let answers = study.answers.iter().filter(|rule| rule.case == cell.case);
         let are_of_bodies: Vec<bool> = answers.map(|rule| rule.metric.row().is_of_bodies).collect();
         let is_counted = cell.load.counter().is_some();
-        match is_counted || are_of_bodies.is_empty() || are_of_bodies.contains(&true) {
-            true if is_counted || !are_of_bodies.is_empty() || self.row.is_of_bytes() => {
-                Some(Metric::usual(cell))
-            }
-            _ => Some(Metric::RatePerServerCpu),
+        let is_of_bytes = match are_of_bodies.is_empty() {
+            true => self.row.is_of_bytes(),
+            false => are_of_bodies.contains(&true),
+        };
+        match is_counted || is_of_bytes {
+            true => Some(Metric::usual(cell)),
+            false => Some(Metric::RatePerServerCpu),
         }
     }
 }

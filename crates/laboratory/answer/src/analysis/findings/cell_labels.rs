@@ -1,20 +1,12 @@
 //! Words and units of cells, which their tables and charts share.
 
 use keys::full;
-use load::Operation;
 use study::Metric;
 use units::{Quantity, Unit};
 
 use crate::analysis::{Row, SearchEnd};
 use crate::label::without_what_is_common;
 use crate::wording::{brief, brief_beside};
-
-/// What one operation of these cells is; requests where they differ.
-pub(super) fn operation<'a>(cells: impl IntoIterator<Item = &'a Row>) -> Operation {
-    let mut operations = cells.into_iter().map(|cell| cell.operation());
-    let first = operations.next().unwrap_or(Operation::Requests);
-    if operations.all(|other| other == first) { first } else { Operation::Requests }
-}
 
 /// The load that was found, or why there is none: `64`, `infeasible (best 3.2s)`, `not valid`.
 pub(super) fn found(cell: &Row) -> String {

@@ -1,6 +1,7 @@
 //! The table of all cells with all their figures.
 
 use super::cell_labels::{found, unit};
+use crate::analysis::row::operation;
 use crate::analysis::{Answer, Row};
 use crate::findings::{Column, Table, TableCell};
 use keys::full;
@@ -10,7 +11,7 @@ use units::Unit;
 
 /// The metrics of the answers come first.
 pub(super) fn table(cells: &[&Row], answers: &[Answer]) -> Table {
-    let operation = super::cell_labels::operation(cells.iter().copied());
+    let operation = operation(cells.iter().copied());
     let text = |name: &str, of: &dyn Fn(&Row) -> String| {
         Column::words(name, cells.iter().copied().map(of))
     };

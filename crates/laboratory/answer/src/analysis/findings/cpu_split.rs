@@ -1,7 +1,8 @@
 //! Where the CPU time went: the server's and the client's, side by side.
 
-use super::cell_labels::{labels, operation, unit};
+use super::cell_labels::{labels, unit};
 use crate::analysis::Row;
+use crate::analysis::row::operation;
 use crate::findings::{Bar, BarRow, Bars, Chart, Series};
 use load::Operation;
 use study::Metric;

@@ -18,11 +18,11 @@ pub(super) fn charts(answers: &[Answer], cells: &[&Row]) -> Vec<Chart> {
 fn chart<'a>(answer: &'a Answer, cells: &[&Row]) -> Option<Bars> {
     let last = answer.curve.as_ref().and_then(|curve| curve.points.last());
     let bars = last.map_or(&answer.bars, |point| &point.bars);
-    let of_bar = |bar: &AnswerFigure| {
+    let of_bar = |bar: &'a AnswerFigure| {
         let cell = cells.iter().find(|cell| cell.name == bar.cell);
-        cell.map_or_else(Vec::new, |cell| cell.cpus())
+        let cpus = cell.map_or_else(Vec::new, |cell| cell.cpus());
+        cpus.into_iter().map(|cpu| (&*bar.label, cpu))
     };
-    let of_bar = |bar: &'a AnswerFigure| of_bar(bar).into_iter().map(|cpu| (&*bar.label, cpu));
     let mut known: Vec<(&str, CpuUse)> = bars.iter().flat_map(of_bar).collect();
     known.sort_by_key(|(_, cpu)| (cpu.of_host, cpu.cpu));
     let at = last.map(|point| format!(", {}", point.label)).unwrap_or_default();

@@ -6,7 +6,8 @@ use load::Operation;
 use profile::{Class, Event};
 use units::{Nanos, Quantity, percent};
 
-use super::cell_labels::{operation, title};
+use super::cell_labels::title;
+use crate::analysis::row::operation;
 use crate::analysis::{Cycles, ProfileChange, Row};
 use crate::caveat::Caveat;
 use crate::figure::Figure;

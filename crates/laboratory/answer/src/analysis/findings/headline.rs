@@ -1,4 +1,4 @@
-//! The headline of figures to which no author wrote one: the figure itself, and what it stands beside.
+//! The headline of figures for which no author wrote one: the figure itself, and what it stands beside.
 
 use load::Operation;
 use study::Metric;

@@ -5,8 +5,9 @@ use study::metric::words_of;
 use trial::LatencyNs;
 use units::{Quantity, Unit};
 
-use super::cell_labels::{labels, operation, title, unit};
+use super::cell_labels::{labels, title, unit};
 use super::headline::{Shown, of_figures};
+use crate::analysis::row::operation;
 use crate::analysis::{Figure, Row};
 use crate::findings::{Bar, BarRow, Bars, Chart, Headline, Series, ShownAnswer};
 use crate::wording::{capitalized, list_of};
