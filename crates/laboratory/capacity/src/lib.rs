@@ -1,6 +1,8 @@
-//! How many cores traffic needs: what the traffic is, what each part of it costs, and what follows.
+//! How many cores traffic needs: what the traffic is, what each part of it costs, what follows, and what can be
+//! changed.
 
 mod access_log;
+mod lever;
 mod model;
 mod sizes;
 
@@ -8,5 +10,6 @@ pub use access_log::{
     AccessLog, Connections, Damaged, FormatError, Heads, LeftOut, LogError, LogErrorReason,
     LogFormat, LogUse, Protocol, ReadSoFar, Tls, read,
 };
+pub use lever::{Actor, Kind, LEVERS, Lever, Part, Setting, To};
 pub use model::{Checked, Costs, Load, Plan, Request, Traffic};
 pub use sizes::Sizes;
