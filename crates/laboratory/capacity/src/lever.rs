@@ -427,7 +427,6 @@ pub static LEVERS: &[Lever] = &[
             "ssl-mode-async (with a provider that batches private keys in openssl.cnf)",
         )],
         left_out: "nobody; needs AVX-512 IFMA in the processor",
-        ..OPEN
     },
     Lever {
         kind: Kind::Accelerator,
@@ -444,7 +443,6 @@ pub static LEVERS: &[Lever] = &[
             ("haproxy", "ssl-mode-async (with the card's provider in openssl.cnf)"),
         ],
         left_out: "nobody",
-        ..OPEN
     },
 ];
 
