@@ -3,22 +3,18 @@
 
 mod accelerator;
 mod alike;
-mod along;
 mod answer;
 mod answers;
 mod authored;
-mod bar;
 mod best;
 mod bill;
 mod bounds;
 mod caveats;
 mod cipher;
-mod compared;
 mod cores_of_device;
 mod cpu_use;
 mod cross_check;
 mod crossover;
-mod curve;
 mod cycles;
 pub(crate) mod decisions;
 mod derived;
@@ -29,6 +25,7 @@ mod left_out;
 mod library;
 mod loopback;
 mod offered;
+mod point;
 mod prediction;
 mod printed;
 mod profile_change;
@@ -37,6 +34,7 @@ mod purity;
 mod quality;
 mod remeasured;
 pub(crate) mod row;
+mod row_figure;
 mod search;
 mod servers;
 pub(crate) mod warnings;
@@ -45,31 +43,33 @@ mod written;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use std::sync::Arc;
+
 use journal::{Entries, TargetRecord, TrialLine};
 use observe::Machine;
 use serde::Serialize;
 use study::Study;
 
 pub use answer::Answer;
-pub use bar::{AnswerFigure, Projected};
 pub use bill::{Bill, CellBill, Parts, Sampled};
 pub use bounds::LittlesLawBounds;
 pub use cipher::CipherCost;
 pub use cpu_use::CpuUse;
 pub use cross_check::{Agreement, CrossCheck};
 pub use crossover::Crossover;
-pub use curve::{AnswerCurve, AnswerPoint};
 pub use cycles::Cycles;
 pub use decisions::Decisions;
 pub use derived::Derived;
 pub use left_out::{LeftOut, WhyLeftOut};
 pub use loopback::{Loopback, LoopbackOfCell};
+pub use point::Point;
 pub use prediction::Prediction;
 pub use profile_change::{ProfileChange, Shares};
 pub use projection::{AtCores, Projection};
 pub use quality::widest_interval;
 pub use remeasured::{Remeasured, quieter};
 pub use row::Row;
+pub use row_figure::{Projected, RowFigure};
 pub use search::{ImpossibleLoad, SearchEnd, SearchPath, SearchStep};
 pub use servers::{ServerFigure, ServerRow, Servers};
 pub use warnings::Repeated;
@@ -81,7 +81,6 @@ use crate::findings::Quality;
 use crate::gate::family;
 use crate::gate::outcome::GateOutcome;
 use crate::measured::{MeasuredRow, Shortfall, TrialCounts};
-use compared::Compared;
 use warnings::warnings;
 
 /// What a run found.
@@ -109,7 +108,8 @@ pub struct Analysis {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub profile_changes: Vec<ProfileChange>,
     /// All cells of the study and all rows of its tables, also those that were not measured, in its order.
-    pub cells: Vec<Row>,
+    #[serde(serialize_with = "json::cells")]
+    pub cells: Vec<Arc<Row>>,
     /// Each kind of warning once, most frequent first.
     pub warnings: Vec<Repeated>,
     /// Each trial that is not valid, in the order in which they ran.
@@ -130,7 +130,7 @@ pub struct Analysis {
     pub started_unix_ms: Option<u64>,
     /// How they compare, by the answers.
     #[serde(skip)]
-    pub decisions: Decisions,
+    pub decisions: Arc<Decisions>,
     /// What became of the gates of the study's answers; `toll` prints them with those of `--gate`.
     #[serde(skip)]
     pub gates: Vec<GateOutcome>,
@@ -162,18 +162,18 @@ impl Analysis {
         in_order.sort_by_key(|trial| trial.place.order);
         let of_cells = || rows.iter().filter(|row| row.cell().is_some());
         let measured: Vec<&MeasuredRow> = rows.iter().map(|row| &row.measured).collect();
-        let decisions = Decisions::of(&study.answers, &rows);
-        let compared = Compared::all(study, &rows, &decisions);
+        let decisions = Arc::new(Decisions::of(&study.answers, &rows));
+        let points = Point::all(study, &rows, &decisions);
         Self {
-            projections: compared.iter().flat_map(|of| projection::projections(of)).collect(),
+            projections: points.iter().flat_map(|of| projection::projections(of)).collect(),
             study: study.name.clone(),
             question: study.question.clone(),
             trials: of_cells().map(|row| row.trials).sum(),
-            quality: quality::quality(&compared, &rows),
-            servers: Servers::all(&compared),
+            quality: quality::quality(&points, &rows),
+            servers: Servers::all(&points),
             remeasured: rows.iter().map(|row| row.again).sum(),
-            profile_changes: ProfileChange::all(&compared),
-            answers: answers::answers(compared, &rows, &costs.rows, targets, machine),
+            profile_changes: ProfileChange::all(&points),
+            answers: answers::answers(points, &rows, &costs.rows, targets, machine),
             cross_checks: cross_check::all(&rows),
             warnings: warnings(&in_order),
             invalid: all_invalid(&in_order, &rows),
@@ -205,7 +205,7 @@ fn is_empty(costs: &Costs) -> bool {
 }
 
 /// Trials of the rows, and steps of searches that say nothing, in the order in which they ran.
-fn all_invalid(trials: &[&TrialLine], rows: &[Row]) -> Vec<Invalid> {
+fn all_invalid(trials: &[&TrialLine], rows: &[Arc<Row>]) -> Vec<Invalid> {
     let of_trial = |TrialLine { place, line }: &TrialLine| {
         Some(Invalid { cell: place.cell.clone(), order: place.order, why: line.why_invalid()? })
     };
@@ -221,7 +221,7 @@ fn all_invalid(trials: &[&TrialLine], rows: &[Row]) -> Vec<Invalid> {
         steps.filter_map(of).collect::<Vec<_>>()
     };
     let trials = trials.iter().filter_map(|trial| of_trial(trial));
-    let mut all: Vec<Invalid> = trials.chain(rows.iter().flat_map(of_search)).collect();
+    let mut all: Vec<Invalid> = trials.chain(rows.iter().flat_map(|row| of_search(row))).collect();
     all.sort_by_key(|trial| trial.order);
     all
 }

@@ -157,7 +157,7 @@ impl Summary {
         Analysis {
             study: self.study.clone(),
             question: self.question.clone(),
-            cells: self.rows.iter().cloned().map(Row::from).collect(),
+            cells: self.rows.iter().cloned().map(|row| Row::from(row).into()).collect(),
             cut: self.cut.iter().map(|of| of.what.clone()).collect(),
             ..Analysis::default()
         }

@@ -1,6 +1,6 @@
 //! A study's cell, for tests to change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
 use cpus::CpuList;
@@ -9,11 +9,30 @@ use targets::Target;
 use tls::{OrPlain, Version};
 use units::Nanos;
 
-use crate::{Cell, Only};
+use crate::{AnswerRule, Cell, Metric, Only};
 
 /// The server with this name.
 pub fn server(name: &str) -> &'static targets::Server {
     targets::by_name(name).unwrap()
+}
+
+/// Compares this, and asks for nothing besides.
+pub fn rule(case: &str, metric: Metric, compare: &str, baseline: &str) -> AnswerRule {
+    AnswerRule {
+        question: None,
+        at: Vec::new(),
+        written: None,
+        case: case.to_owned(),
+        metric,
+        compare: compare.to_owned(),
+        baseline: baseline.to_owned(),
+        along: None,
+        show: BTreeSet::new(),
+        published: Vec::new(),
+        project: Vec::new(),
+        gates: Vec::new(),
+        nominal: None,
+    }
 }
 
 /// A cell whose server and load are nothing special.

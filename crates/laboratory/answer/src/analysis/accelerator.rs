@@ -9,14 +9,15 @@ use offload::Way;
 use study::{Cell, Metric, Show};
 use units::{Quantity, thousands};
 
-use super::compared::{Compared, Entry};
 use super::derived::Derived;
+use super::point::Point;
 use super::row::Row;
+use super::row_figure::RowFigure;
 use crate::figure::{Decided, Figure, difference};
 
 /// All that follows for an answer about one.
-pub(super) fn derived(compared: &Compared<'_>) -> Vec<Derived> {
-    let shown = |show, of: fn(&Compared<'_>) -> Vec<Derived>| match compared.rule.shows(show) {
+pub(super) fn derived(compared: &Point) -> Vec<Derived> {
+    let shown = |show, of: fn(&Point) -> Vec<Derived>| match compared.rule.shows(show) {
         true => of(compared),
         false => Vec::new(),
     };
@@ -24,13 +25,13 @@ pub(super) fn derived(compared: &Compared<'_>) -> Vec<Derived> {
 }
 
 /// The cell of a comparison whose server waits like this; `None` has no accelerator.
-fn find<'a>(compared: &Compared<'a>, wanted: Option<Way>) -> Option<&'a Row> {
+fn find(compared: &Point, wanted: Option<Way>) -> Option<&Row> {
     let way = |cell: &Cell| cell.target.accelerator().map(|device| device.way);
-    let mut rows = compared.entries.iter().map(|entry| entry.row);
+    let mut rows = compared.figures.iter().map(|entry| &*entry.row);
     rows.find(|row| row.cell().map(way) == Some(wanted))
 }
 
-fn costs(compared: &Compared<'_>) -> Vec<Derived> {
+fn costs(compared: &Point) -> Vec<Derived> {
     let Some(inline) = find(compared, Some(Way::Inline)) else { return Vec::new() };
     let mut derived = Vec::new();
     if let Some(asynchronous) = find(compared, Some(Way::Asynchronous)) {
@@ -44,7 +45,7 @@ fn costs(compared: &Compared<'_>) -> Vec<Derived> {
         derived.extend(cost("the key, software minus inline", [software, inline], share));
     }
     if compared.shared(|cell| cell.load.connections) == Some(1) {
-        let others = compared.entries.iter().filter(|of| !std::ptr::eq(of.row, inline));
+        let others = compared.figures.iter().filter(|of| !std::ptr::eq(&*of.row, inline));
         derived.extend(others.filter_map(|entry| later(compared, entry, inline)));
     }
     derived
@@ -65,23 +66,23 @@ fn cost(name: &str, [one, other]: [&Row; 2], share: Option<Decided>) -> Vec<Deri
 }
 
 /// How much later a lone handshake ends than an inline one.
-fn later(compared: &Compared<'_>, entry: &Entry<'_>, inline: &Row) -> Option<Derived> {
+fn later(compared: &Point, entry: &RowFigure, inline: &Row) -> Option<Derived> {
     let device = entry.row.cell()?.target.accelerator()?;
-    let [latency, of_inline] = [entry.row, inline].map(|row| row.samples(Metric::P50));
+    let [latency, of_inline] = [&*entry.row, inline].map(|row| row.samples(Metric::P50));
     let later = difference(latency, of_inline)?;
     let name = format!("ends later than inline, at a latency of {}", device.latency.exact());
     Some(Derived::new(&name, compared.with(entry), Quantity::Nanos, later))
 }
 
 /// What the server used of the rate that the device was set to.
-fn used(compared: &Compared<'_>) -> Vec<Derived> {
-    let of = |entry: &Entry<'_>| {
+fn used(compared: &Point) -> Vec<Derived> {
+    let of = |entry: &RowFigure| {
         let busy = entry.row.valid().map(|line| line.evidence()?.accelerator_busy);
         let busy = Figure::of(busy.collect::<Option<_>>()?)?;
         let name = format!("used of the model's set rate, {}", nominal(entry.row.cell()?)?);
         Some(Derived::new(&name, compared.with(entry), Quantity::Share, busy))
     };
-    compared.entries.iter().filter_map(of).collect()
+    compared.figures.iter().filter_map(of).collect()
 }
 
 /// `40,000 RSA-2048 operations/s`, of all engines.

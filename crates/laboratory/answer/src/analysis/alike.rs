@@ -5,6 +5,8 @@
 //!   depend on when they are fetched.
 //! - Plain HTTP by `sendfile`, where the answer's goes through user space, as TLS in user space does.
 
+use std::sync::Arc;
+
 use load::{Plan, Receive};
 use stats::{Decision, Direction};
 use study::metric::Kind;
@@ -13,9 +15,10 @@ use targets::Target;
 use tls::SendMode;
 use units::Quantity;
 
-use super::compared::{Compared, Entry};
 use super::derived::Derived;
+use super::point::Point;
 use super::row::Row;
+use super::row_figure::RowFigure;
 use crate::comparable::ratio;
 use crate::figure::{Decided, Figure, paired};
 use crate::label::server_words;
@@ -23,7 +26,7 @@ use crate::wording::with_interval;
 
 /// What the server's CPU time per byte is with a client that reads, over that with toll's walk: for each cell
 /// of which the study has such a one.
-pub(super) fn with_reading(compared: &Compared<'_>, rows: &[Row]) -> (Vec<Derived>, Vec<String>) {
+pub(super) fn with_reading(compared: &Point, rows: &[Arc<Row>]) -> (Vec<Derived>, Vec<String>) {
     let added = shares(compared, |of| ratio_of_reading(of, rows), Decided::added);
     let doubts = added.iter().filter_map(|(entry, added)| doubt(compared, entry, added)).collect();
     let derived = added.into_iter().map(|(entry, by)| {
@@ -35,7 +38,7 @@ pub(super) fn with_reading(compared: &Compared<'_>, rows: &[Row]) -> (Vec<Derive
 
 /// Where reading changes a figure by more than the interval that it has, so that the interval does not say all
 /// that is not known.
-fn doubt(compared: &Compared<'_>, entry: &Entry<'_>, added: &Decided) -> Option<String> {
+fn doubt(compared: &Point, entry: &RowFigure, added: &Decided) -> Option<String> {
     let (with, context) = (compared.with(entry), compared.context());
     let reach = entry.row.figure(Metric::ServerCpuPerGigabyte).as_ref().map(Figure::reach)?;
     let (amount, more) = match added.decision {
@@ -53,7 +56,7 @@ fn doubt(compared: &Compared<'_>, entry: &Entry<'_>, added: &Decided) -> Option<
 }
 
 /// What the server's CPU time per byte of a cell is with a client that reads, over that with toll's walk.
-fn ratio_of_reading(entry: &Entry<'_>, rows: &[Row]) -> Option<Figure> {
+fn ratio_of_reading(entry: &RowFigure, rows: &[Arc<Row>]) -> Option<Figure> {
     let cell = entry.row.cell()?;
     if cell.load.receive() != Receive::Walk {
         return None;
@@ -62,14 +65,14 @@ fn ratio_of_reading(entry: &Entry<'_>, rows: &[Row]) -> Option<Figure> {
     let is_it = |other: &Cell| other.target == cell.target && other.load == load;
     let reads = rows.iter().find(|row| row.cell().is_some_and(is_it))?;
     // They are received differently, which is what is asked.
-    let [reads, walks] = [reads, entry.row].map(|of| of.samples(Metric::ServerCpuPerGigabyte));
+    let [reads, walks] = [reads, &*entry.row].map(|of| of.samples(Metric::ServerCpuPerGigabyte));
     paired(reads, walks).ok()
 }
 
 /// What TLS takes of what is sent in plain by `sendfile`, where the study has that cell beside its baseline.
-pub(super) fn share_of_sendfile(compared: &Compared<'_>, rows: &[Row]) -> Vec<Derived> {
+pub(super) fn share_of_sendfile(compared: &Point, rows: &[Arc<Row>]) -> Vec<Derived> {
     let Some(plain) = plain_by_sendfile(compared, rows) else { return Vec::new() };
-    let kept = |of: &Entry<'_>| ratio(of.row, plain, Metric::GoodputPerServerCpu).ok();
+    let kept = |of: &RowFigure| ratio(&of.row, plain, Metric::GoodputPerServerCpu).ok();
     let taken = shares(compared, kept, Decided::taken).into_iter().map(|(entry, by)| {
         let name = "what TLS takes of plain HTTP by sendfile";
         Derived::difference(name, compared.with(entry), Quantity::Share, by)
@@ -78,27 +81,27 @@ pub(super) fn share_of_sendfile(compared: &Compared<'_>, rows: &[Row]) -> Vec<De
 }
 
 /// Shares of the cells of an answer that follow from these ratios, decided together.
-fn shares<'b, 'a>(
-    compared: &'b Compared<'a>,
-    ratio: impl Fn(&Entry<'_>) -> Option<Figure>,
+fn shares(
+    compared: &Point,
+    ratio: impl Fn(&RowFigure) -> Option<Figure>,
     share: fn(&Decided) -> Option<Decided>,
-) -> Vec<(&'b Entry<'a>, Decided)> {
+) -> Vec<(&RowFigure, Decided)> {
     let ratios = compared.shown().filter_map(|of| Some((of, ratio(of)?)));
     let ratios = Decided::decide(ratios.collect(), 1.0).into_iter();
     ratios.filter_map(|(entry, ratio)| Some((entry, share(&ratio)?))).collect()
 }
 
-fn plain_by_sendfile<'a>(compared: &Compared<'_>, rows: &'a [Row]) -> Option<&'a Row> {
+fn plain_by_sendfile<'a>(compared: &Point, rows: &'a [Arc<Row>]) -> Option<&'a Row> {
     let baseline = compared.baseline()?.row.cell()?;
     let target = Target { sendfile: Some(true), ..baseline.target.clone() };
     let is_it = |other: &Cell| {
         other.target == target && other.load == baseline.load && other.target != baseline.target
     };
-    rows.iter().find(|row| row.cell().is_some_and(is_it))
+    rows.iter().map(Arc::as_ref).find(|row| row.cell().is_some_and(is_it))
 }
 
 /// That the baseline of a share took another path than TLS does, where it did.
-pub(super) fn other_path(compared: &Compared<'_>) -> Option<String> {
+pub(super) fn other_path(compared: &Point) -> Option<String> {
     let target = &compared.baseline()?.row.cell()?.target;
     let is_by_sendfile = target.server.uses("sendfile")
         && target.sendfile != Some(false)

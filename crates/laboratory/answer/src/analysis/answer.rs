@@ -1,131 +1,227 @@
-//! One answer.
+//! One answer: the figures of compared rows, at one point or along a key, and what follows from them.
 
+use std::sync::Arc;
+
+use keys::full;
 use load::Operation;
-use serde::Serialize;
-use study::{Metric, Params, Published, Show};
+use study::{AnswerRule, Param, Params, Show};
 
+use super::accelerator;
 use super::alike::{other_path, share_of_sendfile, with_reading};
-use super::bar::AnswerFigure;
 use super::bill::Bill;
-use super::caveats::caveats;
-use super::compared::Compared;
-use super::curve::AnswerCurve;
+use super::bounds::LittlesLawBounds;
+use super::caveats::{caveats, said_once};
+use super::crossover::{Crossover, RatioAt};
 use super::derived::Derived;
 use super::loopback::Loopback;
 use super::offered::beside_published;
+use super::point::Point;
 use super::prediction::{self, Prediction};
 use super::row::Row;
-use super::{accelerator, cores_of_device, hit_rate};
+use super::row_figure::RowFigure;
+use super::{cores_of_device, hit_rate};
 use crate::caveat::Caveat;
 use crate::costs::AlgorithmRow;
 use crate::findings::Headline;
+use crate::wording::grouped;
 
-/// One answer: the figures of compared cells, and what to know about them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// One answer: the figures of compared rows, and what to know about them.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// What was asked, where the study says so.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub question: Option<String>,
+    pub rule: Arc<AnswerRule>,
+    /// The place of the rule in the study.
+    pub place: usize,
+    /// What the compared rows have in common, by key: `target.server` = `nginx`.
+    pub common: Params,
+    /// One; along a key, one for each of its values in the study's order.
+    pub points: Vec<Point>,
     /// The answer at a glance; the first answer of a rule has it for all of them.
     pub headline: Option<Headline>,
-    /// The place of its rule in the study.
-    #[serde(skip)]
-    pub rule: usize,
     /// What is to know about the figures, a sentence each.
     pub notes: Vec<String>,
     /// What follows from the figures.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub derived: Vec<Derived>,
     /// What proves that handshakes were measured, in one sentence; only of connections over TLS. The first
     /// answer of a rule has it for all of them.
     pub purity: Option<String>,
-    /// Why the answer is weaker than it looks: marks of its cells, trials that are lacking.
+    /// Why the answer is weaker than it looks: marks of its rows, trials that are lacking.
     pub caveats: Vec<Caveat>,
-    pub case: String,
-    /// Which figure.
-    pub metric: Metric,
-    /// The key whose values are compared.
-    pub compare: String,
-    /// What one operation of the compared cells is.
-    #[serde(skip)]
-    pub operation: Operation,
-    /// What the compared rows have in common, by key: `target.server` = `nginx`.
-    pub common: Params,
-    /// The same in words.
-    #[serde(skip)]
-    pub common_in_words: Vec<String>,
-    /// A bar for each value of `compare`, in the study's order; those without valid trials too. A tax
-    /// has none for its baseline, which is not taxed.
-    pub bars: Vec<AnswerFigure>,
-    pub published: Vec<Published>,
-    /// What the cost of the cipher predicts of the bars, where the servers report it.
+    /// What the cost of the cipher predicts of the figures, where the servers report it.
     pub predictions: Vec<Prediction>,
     /// What its handshakes are made of, or what the ciphers of its records cost alone, where the study asks
     /// for that.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bill: Option<Bill>,
     /// Of the share that TLS takes, what loopback contributes, where that was sampled.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub loopback: Option<Loopback>,
-    /// The bars along another swept key, where the study asks for that.
-    pub curve: Option<AnswerCurve>,
+    /// What Little's law allows, for each value of the compared key, where the points are numbers of
+    /// users of a closed loop.
+    pub bounds: Vec<LittlesLawBounds>,
+    /// For each compared value where it gets ahead of the baseline, where the study asks for that.
+    pub crossovers: Vec<Crossover>,
 }
 
 impl Answer {
-    /// Its case with what the compared cells have in common, under the title of a chart.
-    pub(super) fn subtitle(&self) -> String {
-        let words = std::iter::once(self.case.clone()).chain(self.common_in_words.iter().cloned());
-        words.collect::<Vec<_>>().join(", ")
+    /// Those of one rule: one for each combination of the keys that are neither compared nor gone along.
+    pub(super) fn all(points: Vec<Point>, costs: &[AlgorithmRow], rows: &[Arc<Row>]) -> Vec<Self> {
+        let by_common = points.into_iter().map(|point| {
+            let mut common = point.common.clone();
+            point.rule.along.iter().for_each(|along| {
+                common.remove(along);
+            });
+            (common, point)
+        });
+        let answers = grouped(by_common)
+            .into_iter()
+            .map(|(common, points)| Self { common, ..Self::plain(points) });
+        let concluded = |answer: Self| match &answer.rule.along {
+            None => answer.at_one_point(costs, rows),
+            Some(along) => {
+                let along = along.clone();
+                answer.along(&along)
+            }
+        };
+        answers.map(concluded).collect()
     }
 
-    pub(super) fn of(compared: &Compared<'_>, costs: &[AlgorithmRow], rows: &[Row]) -> Self {
-        let rule = compared.rule;
-        let bill = Bill::of(compared, costs);
+    /// The figures of these points, and nothing that follows from them. There is at least one.
+    pub fn plain(points: Vec<Point>) -> Self {
+        Self {
+            rule: points[0].rule.clone(),
+            place: points[0].place,
+            common: Params::default(),
+            points,
+            headline: None,
+            notes: Vec::new(),
+            derived: Vec::new(),
+            purity: None,
+            caveats: Vec::new(),
+            predictions: Vec::new(),
+            bill: None,
+            loopback: None,
+            bounds: Vec::new(),
+            crossovers: Vec::new(),
+        }
+    }
+
+    fn at_one_point(self, costs: &[AlgorithmRow], rows: &[Arc<Row>]) -> Self {
+        let point = &self.points[0];
+        let bill = Bill::of(point, costs);
         let lacking = bill.iter().flat_map(|bill| bill.lacking.clone());
-        let predictions = Prediction::all(compared, None);
-        let (read, doubts) = match rule.shows(Show::ReadingClient) {
-            true => with_reading(compared, rows),
+        let predictions = Prediction::all(point, None);
+        let (read, doubts) = match point.rule.shows(Show::ReadingClient) {
+            true => with_reading(point, rows),
             false => Default::default(),
         };
-        let by_sendfile = match rule.shows(Show::Sendfile) {
-            true => share_of_sendfile(compared, rows),
+        let by_sendfile = match point.rule.shows(Show::Sendfile) {
+            true => share_of_sendfile(point, rows),
             false => Vec::new(),
         };
-        let own: Vec<_> = compared.entries.iter().map(|entry| entry.row).collect();
+        let own: Vec<&Row> = point.figures.iter().map(|of| &*of.row).collect();
         Self {
-            question: rule.question.clone(),
-            headline: None,
-            rule: 0,
-            notes: beside_published(&rule.published, &own).into_iter().collect(),
+            notes: beside_published(&point.rule.published, &own).into_iter().collect(),
             derived: [
-                hit_rate::derived(compared),
-                accelerator::derived(compared),
-                cores_of_device::derived(compared),
+                hit_rate::derived(point),
+                accelerator::derived(point),
+                cores_of_device::derived(point),
                 by_sendfile,
                 read,
             ]
             .concat(),
-            purity: None,
             caveats: doubts
                 .into_iter()
                 .chain(prediction::doubt(&predictions))
-                .chain(other_path(compared))
+                .chain(other_path(point))
                 .map(Caveat::from)
-                .chain(caveats(compared))
+                .chain(caveats(point))
                 .chain(lacking.map(Caveat::from))
                 .collect(),
-            case: rule.case.clone(),
-            metric: rule.metric,
-            compare: rule.compare.clone(),
-            operation: compared.operation(),
-            common: compared.common.clone(),
-            common_in_words: compared.common_in_words(),
-            bars: compared.shown().map(|entry| entry.bar.clone()).collect(),
-            published: rule.published.clone(),
+            loopback: Loopback::of(point),
             bill,
-            loopback: Loopback::of(compared),
             predictions,
-            curve: None,
+            ..self
         }
+    }
+
+    fn along(self, key: &str) -> Self {
+        let points = || self.points.iter().map(|point| (point, point.label_at(key)));
+        let predictions: Vec<Prediction> =
+            points().flat_map(|(point, label)| Prediction::all(point, Some(&label))).collect();
+        let crossovers = self.crossovers(key);
+        // What follows from the last point, which is named; what holds for several points is said once.
+        let derived = points().last().map(|(last, label)| {
+            let derived = accelerator::derived(last).into_iter();
+            derived.map(|of| of.at(&label)).collect()
+        });
+        let compared: Vec<_> = points().filter(|(point, _)| point.is_compared()).collect();
+        let of_points = compared.iter().flat_map(|(point, label)| {
+            caveats(point).into_iter().map(|caveat| (caveat, label.clone()))
+        });
+        let doubt = prediction::doubt(&predictions).map(Caveat::from);
+        Self {
+            notes: crossovers.iter().map(Crossover::note).collect(),
+            derived: derived.unwrap_or_default(),
+            caveats: doubt.into_iter().chain(said_once(of_points, compared.len())).collect(),
+            bounds: LittlesLawBounds::all(key, &self.points),
+            predictions,
+            crossovers,
+            ..self
+        }
+    }
+
+    /// One for each value that is compared, where the study asks for it.
+    fn crossovers(&self, key: &str) -> Vec<Crossover> {
+        let first = &self.points[0];
+        let is_asked = first.rule.shows(Show::Crossover);
+        let Some(baseline) = first.baseline().filter(|_| is_asked) else { return Vec::new() };
+        let of = |of: &RowFigure| {
+            let at = |(place, point): (usize, &Point)| {
+                let ratio = point.figure_of(&of.value)?.ratio.clone()?;
+                Some((place, point.label_at(key), ratio))
+            };
+            let points: Vec<RatioAt> = self.points.iter().enumerate().filter_map(at).collect();
+            Crossover::of(&of.value, &of.label, &baseline.label, &points)
+        };
+        first.others().filter_map(of).collect()
+    }
+
+    /// What one operation of the compared rows is.
+    pub(super) fn operation(&self) -> Operation {
+        self.points[0].operation()
+    }
+
+    /// What the compared rows have in common, in words.
+    pub(super) fn common_in_words(&self) -> Vec<String> {
+        let words = |(key, value): (&String, &Param)| self.points[0].label(key, value);
+        self.common.iter().map(words).collect()
+    }
+
+    /// Its case with what the compared rows have in common, under the title of a chart.
+    pub(super) fn subtitle(&self) -> String {
+        let words = std::iter::once(self.rule.case.clone()).chain(self.common_in_words());
+        words.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The figures of all points, without those that a tax is taken from.
+    pub fn figures(&self) -> impl Iterator<Item = &RowFigure> {
+        self.points.iter().flat_map(Point::shown)
+    }
+
+    /// Whether its points are numbers of connections.
+    pub(super) fn is_of_users(&self) -> bool {
+        self.rule.along.as_deref() == Some(full::CONNECTIONS)
+    }
+
+    /// What the instructions allow, where that is one cost for all of it, in words and as a number.
+    pub(super) fn least(&self) -> Option<(String, f64)> {
+        let bound = |of: &RowFigure| {
+            let row = of.row.algorithm()?;
+            let cost = row.cost.as_ref()?.cycles.median() / row.times_the_bound?;
+            Some((row.bound?, cost))
+        };
+        let bounds: Vec<_> =
+            self.points.iter().flat_map(|point| &point.figures).filter_map(bound).collect();
+        let (of, cost) = *bounds.first()?;
+        let words = format!("{} of {of}: {cost:.3} cycles/byte", of.word());
+        bounds.iter().all(|(other, _)| *other == of).then_some((words, cost))
     }
 }

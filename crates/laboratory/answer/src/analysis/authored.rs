@@ -1,6 +1,7 @@
 //! The sentences that a study's author wrote, with the figures of the rows that they speak of.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use stats::{Decision, Direction};
 use study::headline::{BestOf, Comparing, Decides, HeadlineTemplates, RowOf, Slot, Template};
@@ -30,7 +31,7 @@ pub(super) struct Authored<'a> {
 
 /// The first rows that all have figures. They are taken whatever they show: to go on until some show a difference would
 /// find one by chance.
-pub(super) fn authored<'a>(rule: &'a AnswerRule, all: &'a [Row]) -> Option<Authored<'a>> {
+pub(super) fn authored<'a>(rule: &'a AnswerRule, all: &'a [Arc<Row>]) -> Option<Authored<'a>> {
     let written = rule.written.as_ref()?;
     let has_figures = |rows: &Rows<'_>| rows.values().all(|of| of.figure(rule.metric).is_some());
     let rows = choices(rule, written, all).find(has_figures)?;
@@ -39,15 +40,18 @@ pub(super) fn authored<'a>(rule: &'a AnswerRule, all: &'a [Row]) -> Option<Autho
 
 /// What the sentences of an answer compare: in a metric one row with another, and the best with those that it was
 /// chosen among.
-pub(super) fn compared<'a>(rule: &'a AnswerRule, all: &'a [Row]) -> Vec<(Metric, [&'a Row; 2])> {
+pub(super) fn compared<'a>(
+    rule: &'a AnswerRule,
+    all: &'a [Arc<Row>],
+) -> Vec<(Metric, [&'a Row; 2])> {
     let Some(authored) = authored(rule, all) else { return Vec::new() };
     let named = authored.named().into_iter().map(|((metric, _), rows)| (metric, rows));
     let best = authored.best();
     let rivals = best.into_iter().flat_map(|(best, of)| {
         let is_best = |row: &Row| row.name == best.name;
         let groups = groups(rule, all).into_iter();
-        let own = groups.filter(|(_, cells)| cells.iter().any(|(row, _)| is_best(row)));
-        let rows = own.flat_map(|(_, cells)| cells).map(|(row, _)| row);
+        let own = groups.filter(|(_, rows)| rows.iter().any(|row| is_best(row)));
+        let rows = own.flat_map(|(_, rows)| rows).map(Arc::as_ref);
         let rivals: Vec<_> = rows.filter(|row| !is_best(row) && of.has(&row.params)).collect();
         rivals.into_iter().map(move |row| (rule.metric, [best, row]))
     });
@@ -58,7 +62,7 @@ pub(super) fn compared<'a>(rule: &'a AnswerRule, all: &'a [Row]) -> Vec<(Metric,
 fn choices<'a>(
     rule: &'a AnswerRule,
     written: &'a HeadlineTemplates,
-    all: &'a [Row],
+    all: &'a [Arc<Row>],
 ) -> impl Iterator<Item = Rows<'a>> {
     let first = written.rows.first_key_value().into_iter();
     let firsts = first.flat_map(move |(_, first)| {
@@ -71,8 +75,8 @@ fn choices<'a>(
                 let mut open = open(rule, row, params).into_iter();
                 open.all(|(key, value)| *chosen.get(key).unwrap_or(&value) == value)
             };
-            let mut rows =
-                all.iter().filter(|of| row.is(&of.case, &of.params) && agrees(&of.params));
+            let rows = all.iter().map(Arc::as_ref);
+            let mut rows = rows.filter(|of| row.is(&of.case, &of.params) && agrees(&of.params));
             match &row.best {
                 Some(of) => best(rule.metric, rows.filter(|row| of.has(&row.params))),
                 None => rows.next(),

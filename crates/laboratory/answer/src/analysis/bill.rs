@@ -14,9 +14,10 @@ use stats::{Decision, Direction, Estimate, difference_of_medians, ratio_of_media
 use study::{AnswerRule, Metric};
 
 use super::cipher::{self, CipherCost};
-use super::compared::{Compared, Entry};
 use super::cycles::Cycles;
+use super::point::Point;
 use super::row::Row;
+use super::row_figure::RowFigure;
 use crate::costs::{AlgorithmRow, Cost};
 use crate::figure::Figure;
 use crate::label::label;
@@ -105,7 +106,7 @@ impl Parts {
 
 impl Bill {
     /// `None` where the rule asks for none, or nothing of it was measured.
-    pub(super) fn of(compared: &Compared<'_>, rows: &[AlgorithmRow]) -> Option<Self> {
+    pub(super) fn of(compared: &Point, rows: &[AlgorithmRow]) -> Option<Self> {
         let table = compared.rule.nominal.as_ref()?;
         if compared.is_of_bodies() {
             let of = |entry| CipherCost::of(compared, entry, rows);
@@ -121,7 +122,7 @@ impl Bill {
         let rows: Vec<&AlgorithmRow> = rows.iter().filter(|row| row.table == *table).collect();
         let mut bill = Self::default();
         for (entry, per_core) in compared.measured() {
-            match CellBill::of(compared.rule, entry, per_core, &rows) {
+            match CellBill::of(&compared.rule, entry, per_core, &rows) {
                 Ok(cell) => bill.cells.push(cell),
                 Err(Some(lacking)) if !bill.lacking.contains(&lacking) => {
                     bill.lacking.push(lacking)
@@ -130,7 +131,7 @@ impl Bill {
             }
         }
         let is_asked_for = |row: &AlgorithmRow| {
-            compared.entries.iter().filter_map(|entry| entry.row.cell()).any(|cell| {
+            compared.figures.iter().filter_map(|entry| entry.row.cell()).any(|cell| {
                 let parts = [cell.private_key_operation(), cell.handshake_in_memory()];
                 parts.contains(&Some(row.key.algorithm))
             })
@@ -145,7 +146,7 @@ impl Bill {
 impl CellBill {
     fn of(
         rule: &AnswerRule,
-        entry: &Entry<'_>,
+        entry: &RowFigure,
         per_core: &Figure,
         rows: &[&AlgorithmRow],
     ) -> Result<Self, Option<String>> {
@@ -173,14 +174,14 @@ impl CellBill {
         let private_key_per_s = private_key_ns.map(|ns| 1e9 / ns).ok_or(None)?;
         let share = ratio_of_medians(&per_core.samples, &private_key_per_s.samples);
         Ok(Self {
-            label: label(&rule.compare, entry.value),
+            label: label(&rule.compare, &entry.value),
             cell: cell.name.clone(),
             library: key.library_title.clone(),
             share: share.map_err(|_| None)?,
             private_key_per_s,
             per_s: per_core.clone(),
             parts,
-            sampled: Sampled::of(entry.row),
+            sampled: Sampled::of(&entry.row),
         })
     }
 

@@ -9,7 +9,8 @@
 use serde::Serialize;
 use study::{Metric, Param, Show};
 
-use super::compared::{Compared, Entry};
+use super::point::Point;
+use super::row_figure::RowFigure;
 use crate::figure::Figure;
 
 /// The bounds of one value of the compared key.
@@ -31,14 +32,14 @@ pub struct LittlesLawBounds {
 
 impl LittlesLawBounds {
     /// One for each value of the compared key of closed loops whose server has CPUs of its own.
-    pub(super) fn all(key: &str, points: &[Compared<'_>]) -> Vec<Self> {
-        let is_shown = |first: &&Compared<'_>| first.rule.shows(Show::LittlesLaw);
+    pub(super) fn all(key: &str, points: &[Point]) -> Vec<Self> {
+        let is_shown = |first: &&Point| first.rule.shows(Show::LittlesLaw);
         let Some(first) = points.first().filter(is_shown) else {
             return Vec::new();
         };
         let of = |value: &Param| {
             let all = points.iter().filter_map(|point| {
-                let entry = point.entry(value)?;
+                let entry = point.figure_of(value)?;
                 Some((point, entry, demand(entry)?))
             });
             let (point, entry, demand_ns) = all.min_by(|a, b| a.2.total_cmp(&b.2))?;
@@ -51,7 +52,7 @@ impl LittlesLawBounds {
                 cores: entry.row.cell()?.target.pinned_to()?.len(),
             })
         };
-        first.entries.iter().filter_map(|entry| of(entry.value)).collect()
+        first.figures.iter().filter_map(|entry| of(&entry.value)).collect()
     }
 
     /// The most operations per second of this number of users.
@@ -71,13 +72,13 @@ impl LittlesLawBounds {
     }
 }
 
-fn demand(entry: &Entry<'_>) -> Option<f64> {
+fn demand(entry: &RowFigure) -> Option<f64> {
     let figure = entry.row.figure(Metric::ServerCpuPerOperation)?;
     Some(figure.median())
 }
 
 /// The median of the trials; `None` of loads that are no closed loop of toll's own client.
-fn think(entry: &Entry<'_>) -> Option<f64> {
+fn think(entry: &RowFigure) -> Option<f64> {
     let laws = entry.row.valid().filter_map(|line| line.littles_law);
     let thinks = laws.map(|law| law.think_ns.unwrap_or_default() as f64);
     Some(Figure::of(thinks.collect())?.median())

@@ -8,7 +8,8 @@ use study::metric::Kind;
 use trial::Limit;
 use units::counted;
 
-use super::compared::{Compared, Entry};
+use super::point::Point;
+use super::row_figure::RowFigure;
 use crate::caveat::Caveat;
 use crate::figure::Figure;
 use crate::limits::{in_words, of_trials};
@@ -16,7 +17,7 @@ use crate::measured::{IS_A_MAXIMUM, TrialCounts};
 use crate::wording::{capitalized, grouped, list, listed, plain_percent, unique};
 
 /// All caveats, the client's limits first.
-pub(super) fn caveats(compared: &Compared<'_>) -> Vec<Caveat> {
+pub(super) fn caveats(compared: &Point) -> Vec<Caveat> {
     let others = other_clients(compared)
         .into_iter()
         .chain(cells_lacking(compared))
@@ -46,14 +47,14 @@ pub(super) fn said_once(
 const FEW: usize = 2;
 
 /// Which other limit than the server's CPU was found, in how many trials, and what to do.
-fn other_limits(compared: &Compared<'_>) -> Vec<Caveat> {
+fn other_limits(compared: &Point) -> Vec<Caveat> {
     type Found = (usize, Vec<String>, &'static str);
     let mut by_limit: BTreeMap<(bool, Limit), Found> = BTreeMap::new();
-    let all = compared.entries.iter().map(|entry| entry.row.trials.valid).sum();
-    let entries = compared.entries.iter();
+    let all = compared.figures.iter().map(|entry| entry.row.trials.valid).sum();
+    let entries = compared.figures.iter();
     // A figure of the whole load is missing where trials did not serve it; the reason is given.
     let metric = compared.rule.metric;
-    let has_figure = |entry: &&Entry<'_>| !entry.row.covers_whole_load(metric);
+    let has_figure = |entry: &&RowFigure| !entry.row.covers_whole_load(metric);
     for entry in entries.filter(has_figure).filter(|entry| entry.row.is_limited_by_others()) {
         let valid = entry.row.trials.valid;
         for (&limit, &count) in &entry.row.limits {
@@ -78,10 +79,10 @@ fn other_limits(compared: &Compared<'_>) -> Vec<Caveat> {
 }
 
 /// Which cells another program than toll's client made the load of.
-fn other_clients(compared: &Compared<'_>) -> Option<String> {
-    let client = |entry: &Entry<'_>| Some(entry.row.cell()?.load.client);
+fn other_clients(compared: &Point) -> Option<String> {
+    let client = |entry: &RowFigure| Some(entry.row.cell()?.load.client);
     let others =
-        compared.entries.iter().filter_map(client).filter(|client| *client != Client::Toll);
+        compared.figures.iter().filter_map(client).filter(|client| *client != Client::Toll);
     let programs = listed(unique(others).iter().map(ToString::to_string))?;
     Some(match compared.shared(|cell| cell.load.client) {
         Some(_) => format!("{programs} made the load; toll did not verify its counts."),
@@ -93,27 +94,27 @@ fn other_clients(compared: &Compared<'_>) -> Option<String> {
 }
 
 /// Which cells have no figure and why; what a tax is taken from has none of its own.
-fn cells_lacking(compared: &Compared<'_>) -> Vec<String> {
-    let is_lacking = |entry: &&Entry<'_>| match compared.kind() == Kind::Tax && entry.is_baseline {
+fn cells_lacking(compared: &Point) -> Vec<String> {
+    let is_lacking = |entry: &&RowFigure| match compared.kind() == Kind::Tax && entry.is_baseline {
         true => entry.row.samples(compared.rule.metric).is_empty(),
         false => entry.figure.is_none(),
     };
-    let reason = |entry: &Entry<'_>| {
+    let reason = |entry: &RowFigure| {
         let rest = if entry.is_baseline { "; nothing is compared with it" } else { "" };
         (format!("{}{rest}", compared.lacking(entry)), compared.with(entry))
     };
-    let reasons = grouped(compared.entries.iter().filter(is_lacking).map(reason)).into_iter();
+    let reasons = grouped(compared.figures.iter().filter(is_lacking).map(reason)).into_iter();
     reasons.map(|(why, cells)| format!("Not measured {}: {why}.", list(&cells))).collect()
 }
 
 /// Which cells have a figure that cannot be compared with the baseline's, and why.
-fn unpaired(compared: &Compared<'_>) -> Vec<String> {
+fn unpaired(compared: &Point) -> Vec<String> {
     let Some(baseline) = compared.baseline().filter(|entry| entry.figure.is_some()) else {
         return Vec::new();
     };
     let is_unpaired =
-        |entry: &&Entry<'_>| !entry.is_baseline && entry.figure.is_some() && entry.ratio.is_none();
-    let told = |entry: &Entry<'_>| {
+        |entry: &&RowFigure| !entry.is_baseline && entry.figure.is_some() && entry.ratio.is_none();
+    let told = |entry: &RowFigure| {
         let (name, other) = (&entry.label, &baseline.label);
         let why = compared.why_unpaired(entry, baseline)?;
         Some(format!("No comparison of {name} with {other}: {why}."))
@@ -121,10 +122,10 @@ fn unpaired(compared: &Compared<'_>) -> Vec<String> {
     compared.shown().filter(is_unpaired).filter_map(told).collect()
 }
 
-fn invalid(compared: &Compared<'_>) -> Option<String> {
+fn invalid(compared: &Point) -> Option<String> {
     let mut first = None;
     let mut cells = Vec::new();
-    for entry in &compared.entries {
+    for entry in &compared.figures {
         let TrialCounts { done, valid, .. } = entry.row.trials;
         // Where none is valid, the cell is said to be lacking.
         if 0 < valid && valid < done {
@@ -137,8 +138,8 @@ fn invalid(compared: &Compared<'_>) -> Option<String> {
 }
 
 /// Which algorithms were timed while other work used the core.
-fn disturbed(compared: &Compared<'_>) -> Option<String> {
-    let disturbed = compared.entries.iter().filter(|entry| entry.row.is_disturbed());
+fn disturbed(compared: &Point) -> Option<String> {
+    let disturbed = compared.figures.iter().filter(|entry| entry.row.is_disturbed());
     let names = listed(disturbed.map(|entry| compared.with(entry)))?;
     Some(format!(
         "Other work used the core, so the figures {names} are too high, and ratios with them are doubtful. Measure \
@@ -146,35 +147,35 @@ fn disturbed(compared: &Compared<'_>) -> Option<String> {
     ))
 }
 
-fn incomplete(compared: &Compared<'_>) -> Option<String> {
-    let lacking = |entry: &&Entry<'_>| {
+fn incomplete(compared: &Point) -> Option<String> {
+    let lacking = |entry: &&RowFigure| {
         let TrialCounts { planned, done, .. } = entry.row.trials;
         0 < done && done < planned
     };
-    let told = |entry: &Entry<'_>| {
+    let told = |entry: &RowFigure| {
         let TrialCounts { planned, done, .. } = entry.row.trials;
         format!("{done} of {planned} {} {}", compared.samples(), compared.with(entry))
     };
-    let cells = listed(compared.entries.iter().filter(lacking).map(told))?;
+    let cells = listed(compared.figures.iter().filter(lacking).map(told))?;
     Some(format!("The run is not complete: it has {cells}."))
 }
 
 /// In which valid trials the figure is not known, where others have it.
-fn figures_lacking(compared: &Compared<'_>) -> Option<String> {
-    let told = |entry: &Entry<'_>| {
+fn figures_lacking(compared: &Point) -> Option<String> {
+    let told = |entry: &RowFigure| {
         let valid = entry.row.trials.valid;
         let known = entry.row.samples(compared.rule.metric).len();
         let is_lacking = 0 < known && known < valid;
         let told = || format!("{} {}", of_trials(valid - known, valid), compared.with(entry));
         is_lacking.then(told)
     };
-    let cells = capitalized(&listed(compared.entries.iter().filter_map(told))?);
+    let cells = capitalized(&listed(compared.figures.iter().filter_map(told))?);
     Some(format!("{cells} {}; the figures use the others.", compared.unknown()))
 }
 
 /// How sure the intervals are where trials are too few.
-fn few_trials(compared: &Compared<'_>) -> Option<String> {
-    let ratios = compared.entries.iter().filter_map(|entry| Some(&entry.ratio.as_ref()?.figure));
+fn few_trials(compared: &Point) -> Option<String> {
+    let ratios = compared.figures.iter().filter_map(|entry| Some(&entry.ratio.as_ref()?.figure));
     let figures: Vec<&Figure> =
         compared.measured().into_iter().map(|(_, figure)| figure).chain(ratios).collect();
     let fewest = figures.iter().min_by_key(|figure| figure.estimate.n)?;
@@ -211,19 +212,19 @@ fn few_trials(compared: &Compared<'_>) -> Option<String> {
 }
 
 /// Which servers were one process in all rounds, so that starts of the same program were not compared.
-fn one_process(compared: &Compared<'_>) -> Option<String> {
-    let is_one = |Entry { row, .. }: &&Entry<'_>| {
+fn one_process(compared: &Point) -> Option<String> {
+    let is_one = |RowFigure { row, .. }: &&RowFigure| {
         let valid = row.lines.iter().filter(|trial| trial.line.valid);
         let mut processes =
             valid.map(|trial| (trial.place.process, &trial.place.target)).peekable();
         let Some(first @ (Some(_), _)) = processes.next() else { return false };
         processes.peek().is_some() && processes.all(|other| other == first)
     };
-    let name = |entry: &Entry<'_>| {
+    let name = |entry: &RowFigure| {
         let target = &entry.row.cell()?.target;
         Some(target.url.as_ref().map_or_else(|| target.server.to_string(), ToString::to_string))
     };
-    let servers = listed(unique(compared.entries.iter().filter(is_one).filter_map(name)))?;
+    let servers = listed(unique(compared.figures.iter().filter(is_one).filter_map(name)))?;
     Some(format!(
         "{servers} ran as one process in all rounds: the intervals leave out how processes of one \
          program differ."

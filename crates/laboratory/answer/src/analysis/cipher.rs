@@ -9,7 +9,8 @@ use stats::{Decision, Direction, Estimate, ratio_of_medians};
 use study::Metric;
 use trial::CoreHz;
 
-use super::compared::{Compared, Entry};
+use super::point::Point;
+use super::row_figure::RowFigure;
 use crate::costs::{AlgorithmRow, Cost};
 use crate::figure::Figure;
 use crate::wording::listed;
@@ -34,11 +35,7 @@ pub struct CipherCost {
 
 impl CipherCost {
     /// `None` where the rule names no table, or that has no figure of it.
-    pub(super) fn of(
-        compared: &Compared<'_>,
-        entry: &Entry<'_>,
-        rows: &[AlgorithmRow],
-    ) -> Option<Self> {
+    pub(super) fn of(compared: &Point, entry: &RowFigure, rows: &[AlgorithmRow]) -> Option<Self> {
         let (row, cost) = timed(compared, entry, rows)?;
         let whole = entry.row.figure(Metric::ServerCpuPerGigabyte)?;
         let frequencies = entry.row.valid().filter_map(|line| {
@@ -74,8 +71,8 @@ pub(super) fn is_more_than_the_whole(share: &Estimate) -> bool {
 
 /// The row of a cell's cipher, in the library that its server runs on.
 pub(super) fn timed<'a>(
-    compared: &Compared<'_>,
-    entry: &Entry<'_>,
+    compared: &Point,
+    entry: &RowFigure,
     rows: &'a [AlgorithmRow],
 ) -> Option<(&'a AlgorithmRow, &'a Cost)> {
     let (table, cell) = (compared.rule.nominal.as_ref()?, entry.row.cell()?);

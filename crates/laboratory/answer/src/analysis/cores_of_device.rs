@@ -3,21 +3,22 @@
 use study::{PublishedUnit, Show};
 use units::Quantity;
 
-use super::compared::{Compared, Entry};
 use super::derived::Derived;
+use super::point::Point;
+use super::row_figure::RowFigure;
 use crate::figure::Figure;
 
 const GIGA: f64 = 1e9;
 
 /// For each cell.
-pub(super) fn derived(compared: &Compared<'_>) -> Vec<Derived> {
+pub(super) fn derived(compared: &Point) -> Vec<Derived> {
     let is_shown = compared.rule.shows(Show::PerDevice);
     let mut published = compared.rule.published.iter().filter(|_| is_shown);
     let Some(published) = published.find(|of| of.unit == PublishedUnit::GbpsOfDevice) else {
         return Vec::new();
     };
     let name = format!("such cores send what {} had: {}", published.who, published.says);
-    let cores = |(entry, sent): (&Entry<'_>, &Figure)| {
+    let cores = |(entry, sent): (&RowFigure, &Figure)| {
         let cores = sent.map(|per_core| published.low * GIGA / per_core)?;
         Some(Derived::new(&name, compared.with(entry), Quantity::Cpus, cores))
     };

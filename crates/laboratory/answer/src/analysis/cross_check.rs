@@ -5,6 +5,8 @@
 //! Where a client was the limit, its rate describes the client, and only the server's cost per
 //! operation can be compared.
 
+use std::sync::Arc;
+
 use keys::full;
 use std::collections::BTreeMap;
 
@@ -68,7 +70,7 @@ pub enum Agreement {
 
 /// One for each cell that toll loaded and other programs too. A report lists them under each other, so they are decided
 /// together.
-pub(super) fn all(rows: &[Row]) -> Vec<CrossCheck> {
+pub(super) fn all(rows: &[Arc<Row>]) -> Vec<CrossCheck> {
     let rest = |of: &Row| {
         let mut params = of.params.clone();
         params.remove(full::CLIENT);
@@ -77,8 +79,9 @@ pub(super) fn all(rows: &[Row]) -> Vec<CrossCheck> {
     let mut checks = Vec::new();
     let client = |of: &Row| of.cell().map(|cell| cell.load.client);
     let is_of_toll = |of: &&Row| client(of) == Some(Client::Toll);
-    for toll in rows.iter().filter(is_of_toll).filter(|of| of.params.contains_key(full::CLIENT)) {
-        let others = rows.iter().filter(|other| !is_of_toll(other) && rest(other) == rest(toll));
+    let rows = || rows.iter().map(Arc::as_ref);
+    for toll in rows().filter(is_of_toll).filter(|of| of.params.contains_key(full::CLIENT)) {
+        let others = rows().filter(|other| !is_of_toll(other) && rest(other) == rest(toll));
         let check = |other| Some((toll, CrossCheck::of(toll, other, client(other)?)));
         checks.extend(others.filter_map(check));
     }

@@ -30,7 +30,7 @@ pub struct Crossover {
 }
 
 /// One value of the key that an answer goes along: its place, its words, and the ratio there.
-pub(super) type RatioAt<'a> = (usize, String, &'a Decided);
+pub(super) type RatioAt = (usize, String, Decided);
 
 impl Crossover {
     /// Of `name` against `baseline`, at the points where the two were compared; `None` where there are
@@ -39,11 +39,11 @@ impl Crossover {
         value: &Param,
         name: &str,
         baseline: &str,
-        points: &[RatioAt<'_>],
+        points: &[RatioAt],
     ) -> Option<Self> {
         let runs = runs(points);
         let last = points.len().checked_sub(1)?;
-        let is_too_few = |(_, _, ratio): &RatioAt<'_>| ratio.decision == Decision::TooFew;
+        let is_too_few = |(_, _, ratio): &RatioAt| ratio.decision == Decision::TooFew;
         let has_too_few = points.iter().any(is_too_few);
         let from = match runs[..] {
             [(first, end)] if end == last && !has_too_few => Some(&points[first]),
@@ -87,7 +87,7 @@ impl Crossover {
 }
 
 /// The first and the last of each row of points that lie ahead.
-fn runs(points: &[RatioAt<'_>]) -> Vec<(usize, usize)> {
+fn runs(points: &[RatioAt]) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for (place, (_, _, ratio)) in points.iter().enumerate() {
         if ratio.decision != Decision::Sure(Direction::Above) {

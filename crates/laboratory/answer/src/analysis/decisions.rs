@@ -3,11 +3,13 @@
 //! What one answer compares is read together, and so is decided together: along a key at all of its values, with what
 //! the sentences of its author compare besides.
 
+use std::sync::Arc;
+
 use stats::Decision;
 use study::{AnswerRule, Metric};
 
 use super::authored;
-use super::row::{Row, Valued, groups};
+use super::row::{Row, groups};
 use crate::comparable::{Side, Why, ratio};
 use crate::figure::{Decided, decisions};
 use crate::wording::grouped;
@@ -31,7 +33,7 @@ pub(crate) struct RowRatio {
 }
 
 impl Decisions {
-    pub(super) fn of(rules: &[AnswerRule], rows: &[Row]) -> Self {
+    pub(super) fn of(rules: &[AnswerRule], rows: &[Arc<Row>]) -> Self {
         let of_rule = |(rule, of)| {
             let families = families(of, rows).into_iter().enumerate();
             families.flat_map(move |(place, family)| decided([rule, place], family))
@@ -78,7 +80,7 @@ impl Decisions {
 }
 
 /// What each answer of a rule compares, not yet decided.
-fn families<'a>(rule: &'a AnswerRule, rows: &'a [Row]) -> Vec<Vec<RowRatio>> {
+fn families(rule: &AnswerRule, rows: &[Arc<Row>]) -> Vec<Vec<RowRatio>> {
     let own = groups(rule, rows).into_iter().filter(|(common, _)| rule.is_compared_at(common));
     let own = grouped(own.map(|(mut common, cells)| {
         rule.along.as_ref().map(|along| common.remove(along));
@@ -100,11 +102,12 @@ fn families<'a>(rule: &'a AnswerRule, rows: &'a [Row]) -> Vec<Vec<RowRatio>> {
 
 /// What is compared of these cells: each with the baseline, and where one may be chosen, each with each.
 /// Along a key no cell is chosen.
-fn compared(rule: &AnswerRule, cells: &Valued<'_>) -> Vec<RowRatio> {
+fn compared(rule: &AnswerRule, rows: &[&Arc<Row>]) -> Vec<RowRatio> {
     let baseline = rule.baseline();
-    let over = cells.iter().find(|(_, value)| **value == baseline).map(|(row, _)| *row);
-    let others = cells.iter().filter(|(_, value)| **value != baseline).map(|(row, _)| *row);
-    let others: Vec<&Row> = others.collect();
+    let is_baseline = |row: &&&Row| row.has(&rule.compare, &baseline);
+    let rows: Vec<&Row> = rows.iter().map(|row| &***row).collect();
+    let over = rows.iter().find(is_baseline).copied();
+    let others: Vec<&Row> = rows.iter().filter(|row| !is_baseline(row)).copied().collect();
     let beside = others.iter().map(|row| RowRatio::of(rule.metric, row, over, true));
     let each = rule.along.is_none().then(|| each_with_each(rule.metric, &others));
     beside.chain(each.into_iter().flatten()).collect()

@@ -20,6 +20,8 @@ mod rates;
 mod searches;
 mod servers;
 
+use std::sync::Arc;
+
 use study::Metric;
 
 use self::cell_labels::{is_searched, title, windows};
@@ -32,11 +34,12 @@ use crate::wording::{grouped, joined};
 impl Analysis {
     /// What a report shows of it.
     pub fn findings(&self) -> Findings {
-        let of_cells: Vec<&Row> = self.cells.iter().filter(|cell| cell.library.is_none()).collect();
+        let of_cells: Vec<&Row> =
+            self.cells.iter().map(Arc::as_ref).filter(|cell| cell.library.is_none()).collect();
         let mut findings = self.of_trials(&of_cells);
-        let by_rule = grouped(self.answers.iter().map(|answer| (answer.rule, answer)));
+        let by_rule = grouped(self.answers.iter().map(|answer| (answer.place, answer)));
         let answers = by_rule.iter().filter_map(|(_, of_rule): &(usize, Vec<&Answer>)| {
-            Some((of_rule[0].case.clone(), answer::answer(self, of_rule)?))
+            Some((of_rule[0].rule.case.clone(), answer::answer(self, of_rule)?))
         });
         findings.answers = caveats::once(answer::told_apart(answers.collect()))
             .into_iter()
@@ -82,7 +85,7 @@ impl Analysis {
             .then(|| format!("{} of {} were run", counts.done, trials(counts.planned)));
         Findings {
             servers: servers::table(&self.servers),
-            charts: [cpu_split::charts(cells), cpu_use::charts(&self.answers, cells)].concat(),
+            charts: [cpu_split::charts(cells), cpu_use::charts(&self.answers)].concat(),
             conclusions: self.cross_checks(),
             overview: overview::tables(&shown, &self.answers),
             tables: self.tables(&shown, cells),

@@ -10,21 +10,22 @@ use study::{Cell, Metric, Show};
 use trial::{LatencyNs, TrialRecord};
 use units::Quantity;
 
-use super::compared::{Compared, Entry};
 use super::derived::Derived;
+use super::point::Point;
+use super::row_figure::RowFigure;
 use crate::figure::{Decided, Figure};
 
 /// What 10 percentage points of hit rate save, and how long both kinds of handshakes took, TCP included.
-pub(super) fn derived(compared: &Compared<'_>) -> Vec<Derived> {
+pub(super) fn derived(compared: &Point) -> Vec<Derived> {
     if !compared.rule.shows(Show::HitRate) {
         return Vec::new();
     }
     saved(compared).into_iter().chain(latencies(compared)).collect()
 }
 
-fn saved(compared: &Compared<'_>) -> Option<Derived> {
+fn saved(compared: &Point) -> Option<Derived> {
     let mut rounds: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
-    for trial in compared.entries.iter().flat_map(|entry| &entry.row.lines) {
+    for trial in compared.figures.iter().flat_map(|entry| &entry.row.lines) {
         if let Some(point) = point(&trial.line) {
             rounds.entry(trial.place.round).or_default().push(point);
         }
@@ -40,14 +41,14 @@ fn saved(compared: &Compared<'_>) -> Option<Derived> {
 type Latency = fn(&LatencyNs) -> Option<u64>;
 
 /// Of cells that were to have both.
-fn latencies(compared: &Compared<'_>) -> Vec<Derived> {
+fn latencies(compared: &Point) -> Vec<Derived> {
     const LATENCIES: [(&str, Latency); 4] = [
         ("full handshake, p50", |ns| ns.connect_full_p50),
         ("full handshake, p99", |ns| ns.connect_full_p99),
         ("resumed handshake, p50", |ns| ns.connect_resumed_p50),
         ("resumed handshake, p99", |ns| ns.connect_resumed_p99),
     ];
-    let of_cell = |entry: &Entry<'_>| {
+    let of_cell = |entry: &RowFigure| {
         let of = |(name, latency): (&str, Latency)| {
             let lines = entry.row.valid();
             let latencies = lines.filter_map(|line| Some(latency(&line.latency_ns)? as f64));
@@ -58,7 +59,7 @@ fn latencies(compared: &Compared<'_>) -> Vec<Derived> {
     };
     // Where all should resume, the few full ones only open the sessions.
     let is_mixed = |cell: &Cell| cell.load.resumption.get() < 100;
-    let mixed = compared.entries.iter().filter(|entry| entry.row.cell().is_some_and(is_mixed));
+    let mixed = compared.figures.iter().filter(|entry| entry.row.cell().is_some_and(is_mixed));
     mixed.filter_map(of_cell).flatten().collect()
 }
 

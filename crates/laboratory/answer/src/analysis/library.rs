@@ -6,7 +6,8 @@ use tls::Cipher;
 
 use journal::TargetRecord;
 
-use super::compared::{Compared, Entry};
+use super::point::Point;
+use super::row_figure::RowFigure;
 
 /// What the AES-GCM of OpenSSL 3.1 and later asks of a processor, by the kernel's names, and before has
 /// no code for (`crypto/modes/asm/aes-gcm-avx512.pl`).
@@ -15,13 +16,13 @@ const NEEDED: [&str; 6] = ["vaes", "vpclmulqdq", "avx512f", "avx512bw", "avx512d
 /// For an answer about AES-GCM: that a newer library would use what this processor has, where that
 /// is so.
 pub(super) fn newer(
-    compared: &Compared<'_>,
+    compared: &Point,
     targets: &[TargetRecord],
     machine: &Machine,
 ) -> Option<String> {
     let flags = machine.processor.flags.known()?;
     let is_of_suites = compared.rule.compare == full::SUITE;
-    let gcm = compared.entries.iter().find(|entry| is_of_suites && is_aes_gcm(entry))?;
+    let gcm = compared.figures.iter().find(|entry| is_of_suites && is_aes_gcm(entry))?;
     let cell = &gcm.row.name;
     let target = targets.iter().find(|target| target.cells.iter().any(|of| of == cell))?;
     let version = openssl(target.version.as_deref()?)?;
@@ -35,7 +36,7 @@ pub(super) fn newer(
     })
 }
 
-fn is_aes_gcm(entry: &Entry<'_>) -> bool {
+fn is_aes_gcm(entry: &RowFigure) -> bool {
     let suite = entry.row.cell().and_then(|cell| cell.load.only_suite());
     suite.is_some_and(|suite| matches!(suite.cipher, Cipher::Aes128Gcm | Cipher::Aes256Gcm))
 }

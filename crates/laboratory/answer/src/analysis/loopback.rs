@@ -10,8 +10,9 @@ use serde::Serialize;
 use study::Show;
 use units::Quantity;
 
-use super::compared::{Compared, Entry};
 use super::cycles::Cycles;
+use super::point::Point;
+use super::row_figure::RowFigure;
 use crate::wording::{brief, list};
 
 /// Of an answer about the share that TLS takes.
@@ -37,12 +38,12 @@ pub struct LoopbackOfCell {
 
 impl Loopback {
     /// `None` where the answer is not to show it, or nothing reliable was sampled.
-    pub(super) fn of(compared: &Compared<'_>) -> Option<Self> {
+    pub(super) fn of(compared: &Point) -> Option<Self> {
         if !compared.rule.shows(Show::Loopback) {
             return None;
         }
         let plain = share(compared.baseline()?)?;
-        let of = |entry: &Entry<'_>| {
+        let of = |entry: &RowFigure| {
             let tax = entry.figure.as_ref()?.median();
             let tls = share(entry)?;
             let tax_without = 1.0 - (1.0 - tax) * (1.0 - plain) / (1.0 - tls);
@@ -69,7 +70,7 @@ impl Loopback {
 }
 
 /// The client's share of a server's CPU time.
-fn share(entry: &Entry<'_>) -> Option<f64> {
-    let cycles = Cycles::of(entry.row).filter(|cycles| cycles.doubts.is_empty())?;
+fn share(entry: &RowFigure) -> Option<f64> {
+    let cycles = Cycles::of(&entry.row).filter(|cycles| cycles.doubts.is_empty())?;
     Some(cycles.shares.get(&Class::Loopback).copied().unwrap_or_default())
 }

@@ -13,9 +13,10 @@ use study::Show;
 use tls::{Cipher, Suite};
 use trial::TrialRecord;
 
-use super::compared::{Compared, Entry};
 use super::left_out::{LeftOut, WhyLeftOut};
+use super::point::Point;
 use super::row::Row;
+use super::row_figure::RowFigure;
 use crate::figure::{Decided, Figure};
 use crate::wording::listed;
 
@@ -94,10 +95,10 @@ fn by_round(row: &Row) -> BTreeMap<u32, &TrialRecord> {
 
 impl Prediction {
     /// Of all that is compared with a baseline; `place` says where along another key that is.
-    pub(super) fn all(compared: &Compared<'_>, place: Option<&str>) -> Vec<Self> {
+    pub(super) fn all(compared: &Point, place: Option<&str>) -> Vec<Self> {
         let is_shown = compared.rule.shows(Show::Prediction);
         let Some(baseline) = compared.baseline().filter(|_| is_shown) else { return Vec::new() };
-        let label = |entry: &Entry<'_>| match place {
+        let label = |entry: &RowFigure| match place {
             Some(place) if compared.others().count() == 1 => place.to_owned(),
             _ => place.into_iter().chain([entry.label.as_str()]).collect::<Vec<_>>().join(", "),
         };
@@ -105,10 +106,10 @@ impl Prediction {
         compared.others().filter_map(of).collect()
     }
 
-    fn of(label: String, entry: &Entry<'_>, baseline: &Entry<'_>) -> Option<Self> {
+    fn of(label: String, entry: &RowFigure, baseline: &RowFigure) -> Option<Self> {
         let measured = entry.ratio.clone()?;
-        let theirs = by_round(baseline.row);
-        let ours = by_round(entry.row);
+        let theirs = by_round(&baseline.row);
+        let ours = by_round(&entry.row);
         let both = || ours.iter().filter_map(|(round, ours)| Some([*theirs.get(round)?, *ours]));
         let mut left_out = LeftOut::default();
         let pairs = left_out.count(both().map(CipherTime::pair));

@@ -5,8 +5,9 @@ use serde::Serialize;
 use stats::{Decision, Direction};
 use units::Quantity;
 
-use super::compared::{Compared, Entry};
 use super::cycles::Cycles;
+use super::point::Point;
+use super::row_figure::RowFigure;
 use crate::wording::{brief, capitalized};
 
 /// Smaller differences of shares are not stated: one trial of a cell is sampled, and trials differ.
@@ -40,7 +41,7 @@ pub struct Shares {
 impl ProfileChange {
     /// One for each pair of cells that the rules compare and whose profiles are both reliable,
     /// in the order of the rules.
-    pub(super) fn all(compared: &[Vec<Compared<'_>>]) -> Vec<Self> {
+    pub(super) fn all(compared: &[Vec<Point>]) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         for compared in compared.iter().flatten() {
             let Some(baseline) = compared.baseline() else { continue };
@@ -58,8 +59,8 @@ impl ProfileChange {
         all
     }
 
-    fn of(compared: &Compared<'_>, entry: &Entry<'_>, baseline: &Entry<'_>) -> Option<Self> {
-        let reliable = |of: &Entry<'_>| Cycles::of(of.row).filter(|of| of.doubts.is_empty());
+    fn of(compared: &Point, entry: &RowFigure, baseline: &RowFigure) -> Option<Self> {
+        let reliable = |of: &RowFigure| Cycles::of(&of.row).filter(|of| of.doubts.is_empty());
         let both = Both { baseline: reliable(baseline)?, cell: reliable(entry)? };
         let most = Class::ALL
             .into_iter()

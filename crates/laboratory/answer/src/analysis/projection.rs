@@ -16,8 +16,8 @@ use study::{Metric, Param, Show};
 
 use trial::Limit;
 
-use super::compared::Compared;
 use super::left_out::LeftOut;
+use super::point::Point;
 use super::row::Row;
 use crate::comparable::ratio;
 use crate::figure::{Figure, decisions};
@@ -74,21 +74,21 @@ struct Step<'a> {
 
 /// Where the study asks for that, the projections of a rule whose comparisons differ in the number of cores among other keys: of the
 /// values that send most, one for each value of the compared key.
-pub(super) fn projections(compared: &[Compared<'_>]) -> Vec<Projection> {
+pub(super) fn projections(compared: &[Point]) -> Vec<Projection> {
     // What a core gives, or an operation takes, is not more of more cores.
-    let is_asked = |first: &&Compared<'_>| {
+    let is_asked = |first: &&Point| {
         first.kind() == Kind::Throughput
             && (!first.rule.project.is_empty() || first.rule.shows(Show::Projection))
     };
     let Some(first) = compared.first().filter(is_asked) else { return Vec::new() };
     let mut found = Vec::new();
-    for entry in &first.entries {
+    for entry in &first.figures {
         // By what the cells have in common but their cores: the key with the highest figure is
         // shown.
         let groups = grouped(compared.iter().filter_map(|point| {
             let mut common = point.common.clone();
             common.remove(full::CORES);
-            Some((common, step(point, entry.value)?))
+            Some((common, step(point, &entry.value)?))
         }));
         let height =
             |steps: &[Step<'_>]| steps.iter().map(|step| step.figure.median()).fold(0.0, f64::max);
@@ -96,7 +96,7 @@ pub(super) fn projections(compared: &[Compared<'_>]) -> Vec<Projection> {
         let least = if first.rule.project.is_empty() { 2 } else { 1 };
         if let Some((common, mut steps)) = highest.filter(|(_, steps)| steps.len() >= least) {
             steps.sort_by_key(|step| step.cores);
-            let labels = std::iter::once(first.label(&first.rule.compare, entry.value))
+            let labels = std::iter::once(first.label(&first.rule.compare, &entry.value))
                 .chain(common.iter().map(|(key, value)| first.label(key, value)));
             let label = labels.collect::<Vec<_>>().join(", ");
             found.push(projection(label, first, &steps));
@@ -105,8 +105,8 @@ pub(super) fn projections(compared: &[Compared<'_>]) -> Vec<Projection> {
     found
 }
 
-fn step<'a>(point: &Compared<'a>, value: &Param) -> Option<Step<'a>> {
-    let entry = point.entry(value)?;
+fn step<'a>(point: &'a Point, value: &Param) -> Option<Step<'a>> {
+    let entry = point.figure_of(value)?;
     let cpus = entry.row.cell()?.target.pinned_to()?.len();
     let swept = match point.common.get(full::CORES) {
         Some(Param::Count(cores)) => u32::try_from(*cores).ok(),
@@ -114,12 +114,12 @@ fn step<'a>(point: &Compared<'a>, value: &Param) -> Option<Step<'a>> {
     };
     Some(Step {
         cores: swept.or_else(|| u32::try_from(cpus).ok())?,
-        row: entry.row,
+        row: &entry.row,
         figure: entry.figure.clone()?,
     })
 }
 
-fn projection(label: String, compared: &Compared<'_>, steps: &[Step<'_>]) -> Projection {
+fn projection(label: String, compared: &Point, steps: &[Step<'_>]) -> Projection {
     let least = &steps[0];
     let measured: Vec<u32> = steps.iter().map(|step| step.cores).collect();
     let most = measured.last().copied().unwrap_or(1);

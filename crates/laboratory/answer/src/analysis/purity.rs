@@ -5,11 +5,11 @@ use load::Operation;
 use trial::{ACCEPT_QUEUE_LOSS, Evidence, TrialRecord};
 use units::{counted, percent, thousands};
 
-use super::compared::Entry;
+use super::row_figure::RowFigure;
 
 /// What the trials of these cells prove, in a sentence; `None` where not all are about connections
 /// over TLS, and where toll has seen none of their handshakes.
-pub(super) fn purity<'a>(entries: impl Iterator<Item = &'a Entry<'a>> + Clone) -> Option<String> {
+pub(super) fn purity<'a>(entries: impl Iterator<Item = &'a RowFigure> + Clone) -> Option<String> {
     if entries.clone().any(|entry| entry.row.cell().is_none()) {
         return None;
     }

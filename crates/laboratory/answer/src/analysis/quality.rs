@@ -1,15 +1,18 @@
 //! How well the figures of the answers hold: how wide their intervals are, and in how many trials
 //! other work took the CPUs. Some runs measure until intervals are narrow.
 
+use std::sync::Arc;
+
 use journal::Entries;
 use stats::rounds_to_decide;
 use study::metric::Kind;
 use study::{Metric, Study};
 use trial::{Limit, TrialRecord, WarningKind};
 
-use super::compared::{Compared, Entry};
 use super::decisions::Decisions;
+use super::point::Point;
 use super::row::{Row, of_cells};
+use super::row_figure::RowFigure;
 use crate::figure::Figure;
 use crate::findings::Quality;
 use crate::label::trials;
@@ -23,17 +26,16 @@ const MOST_WIDTH: f64 = 0.1;
 const MOST_NOISY: f64 = 0.25;
 
 /// `None` where no answer has a figure.
-pub(super) fn quality(compared: &[Vec<Compared<'_>>], rows: &[Row]) -> Option<Quality> {
-    let compared: Vec<&Compared<'_>> = compared.iter().flatten().collect();
-    let of_one = |of: &&Compared<'_>| {
-        Some((stated(of).into_iter().map(|f| f.estimate.n).min()?, of.samples()))
-    };
+pub(super) fn quality(compared: &[Vec<Point>], rows: &[Arc<Row>]) -> Option<Quality> {
+    let compared: Vec<&Point> = compared.iter().flatten().collect();
+    let of_one =
+        |of: &&Point| Some((stated(of).into_iter().map(|f| f.estimate.n).min()?, of.samples()));
     let (fewest, samples) = compared.iter().filter_map(of_one).min()?;
     let figures: Vec<Figure> = compared.iter().flat_map(|of| stated(of)).collect();
     // Of a median of 0 there is no share.
     let shares = figures.iter().filter(|figure| figure.median() != 0.0);
     let widest = shares.map(Figure::reach).fold(0.0, f64::max);
-    let valid: Vec<&TrialRecord> = rows.iter().flat_map(Row::valid).collect();
+    let valid: Vec<&TrialRecord> = rows.iter().flat_map(|row| row.valid()).collect();
     let noisy = valid.iter().filter(|line| is_noisy(line)).count();
     let largest = compared.iter().map(|of| of.family()).max().unwrap_or_default();
     let enough = rounds_to_decide(largest);
@@ -57,9 +59,9 @@ pub(super) fn quality(compared: &[Vec<Compared<'_>>], rows: &[Row]) -> Option<Qu
 }
 
 /// What the sentences state: ratios, and figures where there is no ratio.
-fn stated(compared: &Compared<'_>) -> Vec<Figure> {
+fn stated(compared: &Point) -> Vec<Figure> {
     let ratios: Vec<Figure> =
-        compared.entries.iter().filter_map(|entry| Some(entry.ratio.clone()?.figure)).collect();
+        compared.figures.iter().filter_map(|entry| Some(entry.ratio.clone()?.figure)).collect();
     match ratios.is_empty() && compared.kind() != Kind::Tax {
         true => compared.measured().into_iter().map(|(_, figure)| figure.clone()).collect(),
         false => ratios,
@@ -86,21 +88,20 @@ fn is_noisy(line: &TrialRecord) -> bool {
 /// interval does not cover 95%; 0 where nothing has a figure.
 pub fn widest_interval(study: &Study, entries: &Entries) -> f64 {
     let rows = of_cells(study, entries, &[]);
-    let decisions = Decisions::of(&study.answers, &rows);
-    let compared: Vec<Compared<'_>> =
-        Compared::all(study, &rows, &decisions).into_iter().flatten().collect();
+    let decisions = Arc::new(Decisions::of(&study.answers, &rows));
+    let compared: Vec<Point> = Point::all(study, &rows, &decisions).into_iter().flatten().collect();
     if compared.is_empty() {
         let rates = rows.iter().filter_map(|cell| cell.figure(Metric::Rate));
         return rates.map(|rate| width(&rate)).fold(0.0, f64::max);
     }
     let widths = compared.iter().flat_map(|compared| {
         let is_tax = compared.kind() == Kind::Tax;
-        let of = |entry: &Entry<'_>| {
+        let of = |entry: &RowFigure| {
             let figure = entry.figure.as_ref().filter(|_| !is_tax);
             let widths = figure.into_iter().chain(entry.ratio.as_deref()).map(width);
             widths.fold(0.0, f64::max)
         };
-        compared.entries.iter().map(of).collect::<Vec<_>>()
+        compared.figures.iter().map(of).collect::<Vec<_>>()
     });
     widths.fold(0.0, f64::max)
 }
@@ -122,7 +123,7 @@ mod tests {
     fn it_is_that_of_the_widest_figure_or_ratio_of_any_answer() {
         let mut scene = Scene::handshakes();
         let analysis = scene.analysis();
-        let bars = analysis.answers.iter().flat_map(|answer| &answer.bars);
+        let bars = analysis.answers.iter().flat_map(|answer| answer.figures());
         let figures = bars.flat_map(|bar| bar.figure.iter().chain(bar.ratio.as_deref()));
         let expected = figures.map(width).fold(0.0, f64::max);
         assert!(expected > 0.0299 && (widest(&scene) - expected).abs() < 1e-9, "{expected}");

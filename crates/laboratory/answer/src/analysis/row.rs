@@ -2,6 +2,7 @@
 
 use keys::full;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use journal::{Entries, Role, TargetRecord, TrialLine};
 use load::Operation;
@@ -15,7 +16,7 @@ use super::cpu_use::CpuUse;
 use super::remeasured::{Remeasured, quieter};
 use super::search::SearchPath;
 use crate::circumstance::Circumstance;
-use crate::costs::{AlgorithmRow, Cost};
+use crate::costs::{AlgorithmRow, Cost, PublishedCost};
 use crate::figure::Figure;
 use crate::label::{label_in, server_words, words_of_server};
 use crate::mark::Mark;
@@ -55,16 +56,20 @@ pub(super) fn rows(
     entries: &Entries,
     targets: &[TargetRecord],
     algorithms: &[AlgorithmRow],
-) -> Vec<Row> {
+) -> Vec<Arc<Row>> {
     let mut rows = of_cells(study, entries, targets);
-    rows.extend(algorithms.iter().map(Row::of_algorithm));
+    rows.extend(algorithms.iter().map(|of| Arc::new(Row::of_algorithm(of))));
     rows
 }
 
 /// The trials of all cells, in the study's order of cells. Trials of a search, of cells that the
 /// study does not have, and those that were interrupted are left out: the last are shorter than
 /// planned, and a resumed run does them again.
-pub(super) fn of_cells(study: &Study, entries: &Entries, targets: &[TargetRecord]) -> Vec<Row> {
+pub(super) fn of_cells(
+    study: &Study,
+    entries: &Entries,
+    targets: &[TargetRecord],
+) -> Vec<Arc<Row>> {
     let lines = &entries.trials;
     let mut of_cell: BTreeMap<&str, Vec<&TrialLine>> = BTreeMap::new();
     for trial in lines.iter().filter(|trial| !trial.line.interrupted) {
@@ -100,7 +105,7 @@ pub(super) fn of_cells(study: &Study, entries: &Entries, targets: &[TargetRecord
         let skipped = skipped.map(str::to_owned);
         let lines = lines.into_iter().cloned().collect();
         let found = Row { skipped, again, profiles, search, ..Row::default() };
-        trials.push(Row::of_cell(cell.clone(), planned, lines, found));
+        trials.push(Arc::new(Row::of_cell(cell.clone(), planned, lines, found)));
     }
     trials
 }
@@ -170,19 +175,19 @@ fn samples_of(valid: &[&TrialLine], metric: Metric) -> Vec<(u32, f64)> {
     by_process.into_iter().map(sample).collect()
 }
 
-/// Rows of a case, each with its value of the compared key.
-pub(super) type Valued<'a> = Vec<(&'a Row, &'a Param)>;
-
 /// The rows that a rule compares, by the values that they have in common.
-pub(super) fn groups<'a>(rule: &'a AnswerRule, rows: &'a [Row]) -> Vec<(Params, Valued<'a>)> {
+pub(super) fn groups<'a>(
+    rule: &AnswerRule,
+    rows: &'a [Arc<Row>],
+) -> Vec<(Params, Vec<&'a Arc<Row>>)> {
     // A table can have algorithms of bytes beside those of operations.
-    let is_of_rule = |row: &&Row| {
+    let is_of_rule = |row: &&Arc<Row>| {
         row.case == rule.case && (row.algorithm.is_none() || row.can_have(rule.metric))
     };
     grouped(rows.iter().filter(is_of_rule).filter_map(|row| {
         let mut common = row.params.clone();
-        common.remove(&rule.compare);
-        Some((common, (row, row.params.get(&rule.compare)?)))
+        common.remove(&rule.compare)?;
+        Some((common, row))
     }))
 }
 
@@ -194,7 +199,8 @@ pub(super) fn operation<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Operatio
 }
 
 impl Row {
-    fn of_algorithm(of: &AlgorithmRow) -> Self {
+    /// The row of a timed algorithm.
+    pub fn of_algorithm(of: &AlgorithmRow) -> Self {
         let skipped = of.unavailable();
         let samples = of.samples();
         let trials = TrialCounts {
@@ -232,12 +238,22 @@ impl Row {
         self
     }
 
+    /// Whether it has this value of a key.
+    pub(super) fn has(&self, key: &str, value: &Param) -> bool {
+        self.params.get(key) == Some(value)
+    }
+
     pub(super) fn cell(&self) -> Option<&Cell> {
         self.cell.as_ref()
     }
 
     pub(super) fn algorithm(&self) -> Option<&AlgorithmRow> {
         self.algorithm.as_ref()
+    }
+
+    /// Published costs of the same algorithm.
+    pub(super) fn published(&self) -> &[PublishedCost] {
+        self.algorithm.as_ref().map_or(&[], |of| &of.published)
     }
 
     /// Whether its target was left out, so that there is nothing to show of it.

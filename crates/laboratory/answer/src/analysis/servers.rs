@@ -7,8 +7,8 @@ use study::metric::Kind;
 use study::{Metric, Params};
 
 use super::best::best;
-use super::compared::{Compared, Entry};
 use super::decisions::Decisions;
+use super::point::Point;
 use super::row::Row;
 use crate::figure::{Decided, Figure};
 use crate::wording::{grouped, unique};
@@ -47,9 +47,9 @@ pub struct ServerFigure {
 impl Servers {
     /// One for each question about at least two servers. What TLS takes is shown as the goodput that
     /// it is taken from.
-    pub(super) fn all(compared: &[Vec<Compared<'_>>]) -> Vec<Self> {
+    pub(super) fn all(compared: &[Vec<Point>]) -> Vec<Self> {
         let is_of_several =
-            |of: &&Compared<'_>| of.rule.along.is_none() && of.rule.compare != full::SERVER;
+            |of: &&Point| of.rule.along.is_none() && of.rule.compare != full::SERVER;
         unique(compared.iter().flat_map(|of_rule| {
             let of_servers = grouped(of_rule.iter().filter(is_of_several).map(|of| {
                 let mut common = of.common.clone();
@@ -60,37 +60,36 @@ impl Servers {
         }))
     }
 
-    fn of<'a>(common: &Params, compared: &[&Compared<'a>]) -> Option<Self> {
+    fn of(common: &Params, compared: &[&Point]) -> Option<Self> {
         let first = compared.first()?;
         let metric = match first.kind() {
             Kind::Tax => Metric::GoodputPerServerCpu,
             _ => first.rule.metric,
         };
-        let server = |of: &Compared<'_>| Some(of.label(full::SERVER, of.common.get(full::SERVER)?));
-        let servers: Vec<(&Compared<'a>, String)> =
+        let server = |of: &Point| Some(of.label(full::SERVER, of.common.get(full::SERVER)?));
+        let servers: Vec<(&Point, String)> =
             compared.iter().filter_map(|of| Some((*of, server(of)?))).collect();
         if servers.len() < 2 {
             return None;
         }
         // A server may lack some values: those of all, in the order in which they come.
         let values = servers.iter().flat_map(|(of, _)| {
-            of.entries.iter().map(move |entry| (entry.value, entry.label.clone()))
+            of.figures.iter().map(move |entry| (&entry.value, entry.label.clone()))
         });
         let values = grouped(values);
-        let column = |value| servers.iter().map(|(of, _)| of.entry(value)).collect::<Vec<_>>();
-        let columns: Vec<Vec<Option<&Entry<'a>>>> =
+        let column =
+            |value| servers.iter().map(|(of, _)| Some(&*of.figure_of(value)?.row)).collect();
+        let columns: Vec<Vec<Option<&Row>>> =
             values.iter().map(|(value, _)| column(value)).collect();
-        let rows = |column: &[Option<&Entry<'a>>]| -> Vec<&'a Row> {
-            column.iter().flatten().map(|entry| entry.row).collect()
-        };
-        let decisions = Decisions::of_columns(metric, columns.iter().map(|column| rows(column)));
-        let figure = |column: &Vec<Option<&Entry<'a>>>, place: usize| {
-            let row = column[place]?.row;
-            let best = best(metric, rows(column).into_iter());
+        let rows = columns.iter().map(|column| column.iter().copied().flatten().collect());
+        let decisions = Decisions::of_columns(metric, rows);
+        let figure = |column: &Vec<Option<&Row>>, place: usize| {
+            let row = column[place]?;
+            let best = best(metric, column.iter().copied().flatten());
             let ratio = best.and_then(|best| decisions.ratio(0, metric, [row, best]));
             Some(ServerFigure { figure: row.figure(metric)?, ratio })
         };
-        let row = |(place, (_, server)): (usize, &(&Compared<'a>, String))| ServerRow {
+        let row = |(place, (_, server)): (usize, &(&Point, String))| ServerRow {
             server: server.clone(),
             figures: columns.iter().map(|column| figure(column, place)).collect(),
         };

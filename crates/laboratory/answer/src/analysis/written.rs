@@ -1,13 +1,16 @@
 //! The headline that a study's author wrote, with the figures of the rows that it names.
 
+use std::sync::Arc;
+
+use study::Param;
 use study::headline::Slot;
 use study::metric::Kind;
-use study::{AnswerRule, Param};
 
 use super::authored::{Authored, authored, open};
 use super::best::Rivals;
-use super::compared::{Compared, Entry};
+use super::point::Point;
 use super::row::Row;
+use super::row_figure::RowFigure;
 use crate::findings::Headline;
 use crate::mark::Mark;
 
@@ -16,13 +19,9 @@ const LIMITED: &str = " Something other than the server was the limit in some tr
 
 /// The author's words, of the first rows that all have figures; `None` where there are none, or too few
 /// trials of them to decide.
-pub(super) fn headline<'a>(
-    rule: &'a AnswerRule,
-    compared: &[Compared<'a>],
-    all: &'a [Row],
-) -> Option<Headline> {
-    let mut authored = authored(rule, all)?;
-    let first = compared.first()?;
+pub(super) fn headline(points: &[Point], all: &[Arc<Row>]) -> Option<Headline> {
+    let first = points.first()?;
+    let mut authored = authored(&first.rule, all)?;
     let named = authored.named().into_iter();
     let decided =
         named.filter_map(|(pair, rows)| Some((pair.clone(), first.between(pair.0, rows)?)));
@@ -33,20 +32,20 @@ pub(super) fn headline<'a>(
     let limited = if authored.is_limited(&slots) { LIMITED } else { "" };
     let is_named = |name: &String| slots.contains(&&Slot::Name(name.clone()));
     let is_named = authored.best_of().is_some_and(|(name, _)| is_named(name));
-    let rivals = authored.rivals(compared).in_words(first.samples(), is_named);
+    let rivals = authored.rivals(points).in_words(first.samples(), is_named);
     Some(Headline { sentence: format!("{sentence}{context}.{rivals}{limited}"), ..headline })
 }
 
 impl<'a> Authored<'a> {
     /// What the best is beside each other that it was chosen among and that has a figure.
-    fn rivals(&self, compared: &[Compared<'a>]) -> Rivals {
+    fn rivals(&self, points: &[Point]) -> Rivals {
         let mut rivals = Rivals::default();
         let Some((best, of)) = self.best() else { return rivals };
-        let is_best = |entry: &Entry<'_>| entry.row.name == best.name;
-        let own = compared.iter().filter(|of| of.entries.iter().any(is_best));
-        for (compared, entry) in own.flat_map(|own| own.entries.iter().map(move |of| (own, of))) {
+        let is_best = |entry: &RowFigure| entry.row.name == best.name;
+        let own = points.iter().filter(|of| of.figures.iter().any(is_best));
+        for (point, entry) in own.flat_map(|own| own.figures.iter().map(move |of| (own, of))) {
             if entry.figure.is_some() && !is_best(entry) && of.has(&entry.row.params) {
-                let ratio = compared.ratio(best, entry.row);
+                let ratio = point.ratio(best, &entry.row);
                 let name = entry.row.label(&self.rule.compare);
                 rivals.add(self.rule.metric, (name, entry.figure.as_ref()), ratio.as_ref());
             }
@@ -70,7 +69,7 @@ impl<'a> Authored<'a> {
     }
 
     /// Which of several cells the rows are, where they leave that open: `nginx, 1 core`.
-    fn context(&self, all: &[Row]) -> Option<String> {
+    fn context(&self, all: &[Arc<Row>]) -> Option<String> {
         let (name, row) = self.written.rows.first_key_value()?;
         let own = self.rows.get(name.as_str())?;
         let ran = || all.iter().filter(|of| of.case == own.case && of.trials.done > 0);

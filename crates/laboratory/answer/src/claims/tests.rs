@@ -239,7 +239,7 @@ fn are_divided(scene: &Scene) -> [bool; 3] {
     [
         is_decided(&judged(scene)),
         is_decided(&by_summary),
-        scene.first().bars.iter().any(|bar| bar.ratio.is_some()),
+        scene.first().bars().iter().any(|bar| bar.ratio.is_some()),
     ]
 }
 

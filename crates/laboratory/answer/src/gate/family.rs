@@ -1,5 +1,7 @@
 //! How a gate judges: all rows that it is about as one family.
 
+use std::sync::Arc;
+
 use stats::{Decision, Estimate, RunRatio, Signs, rounds_to_decide, trials_to_decide};
 use study::metric::{Better, Kind};
 use study::{AnswerRule, Metric};
@@ -27,7 +29,7 @@ impl<'a> GatedRow<'a, Figure> {
     pub(crate) fn of_answer(
         (rule, metric): (usize, Metric),
         decisions: &'a Decisions,
-        cells: &'a [Row],
+        cells: &'a [Arc<Row>],
         scale: Scale,
     ) -> impl Iterator<Item = Self> {
         // What something costs does not depend on what limited the trials.
@@ -49,7 +51,7 @@ impl<'a> GatedRow<'a, Figure> {
 pub(crate) fn of_answers(
     rules: &[AnswerRule],
     decisions: &Decisions,
-    cells: &[Row],
+    cells: &[Arc<Row>],
 ) -> Vec<GateOutcome> {
     let of_rule = |(place, rule): (usize, &AnswerRule)| {
         let words = match rule.metric.row().kind {

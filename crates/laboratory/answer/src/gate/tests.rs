@@ -209,7 +209,7 @@ fn four_values_are_judged_by_seven_rounds() {
         scene.measure(cell, figure, &SPREAD);
     }
     scene.study.answers[0].gates.push("ratio >= 0.95".parse().unwrap());
-    let bars = scene.first().bars;
+    let bars = scene.first().bars();
     assert!(bars.iter().filter_map(|bar| bar.ratio.as_ref()).all(|of| of.decision.is_sure()));
     let outcome = judged(&scene, "target.certificate-key:regression<=5%");
     let results: Vec<_> = outcome.cells.iter().map(|of| (of.result, of.needed_trials)).collect();

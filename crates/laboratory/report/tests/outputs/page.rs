@@ -3,7 +3,7 @@
 use serde_json::json;
 use support::insta;
 
-use crate::fabricated::{self, Fabricated, HOSTILE};
+use crate::fabricated::{self, Fabricated, HOSTILE, figures_mut};
 
 fn page(run: &Fabricated) -> String {
     run.html()
@@ -39,15 +39,15 @@ fn what_a_server_says_never_becomes_markup() {
     for answer in &mut run.analysis.answers {
         answer.notes = vec![HOSTILE.to_owned()];
         answer.caveats = vec![HOSTILE.to_owned().into()];
-        answer.bars[0].label = HOSTILE.to_owned();
+        figures_mut(answer).for_each(|of| of.label = HOSTILE.to_owned());
     }
     for check in &mut run.analysis.cross_checks {
         check.sentence = HOSTILE.to_owned();
     }
-    for cell in &mut run.analysis.cells {
+    run.change_cells(|cell| {
         cell.measured.label = HOSTILE.to_owned();
         cell.measured.params.set("target.server", HOSTILE);
-    }
+    });
     for line in &mut run.lines {
         line.line.target_error = Some(HOSTILE.to_owned());
     }

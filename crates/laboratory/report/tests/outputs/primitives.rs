@@ -1,16 +1,18 @@
 //! What algorithms cost, in the page and on a terminal.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use answer::analysis::{Answer, AnswerCurve, AnswerFigure, AnswerPoint, Figure, Projected};
+use answer::analysis::{Answer, Figure, Point, Projected, Row, RowFigure};
 use answer::costs::{AlgorithmRow, Cost, Costs, Discarded, LowerBound, PublishedCost};
 use answer::findings::Headline;
-use load::Operation;
 use primitives::instructions::Bounded;
 use primitives::row::{NoFigure, Reason};
 use primitives::{Cache, CycleSource, Hardware, RowKey};
 use report::Style;
-use study::{Metric, Params};
+use study::testing::rule;
+use study::{AnswerRule, Metric, Param, Params};
+use units::Bytes;
 
 use crate::fabricated::{Fabricated, HOSTILE, whole};
 
@@ -63,22 +65,21 @@ fn row(library: &str, size_bytes: u64, cost: Option<f64>) -> AlgorithmRow {
     }
 }
 
-fn bar(label: &str, cost: f64) -> AnswerFigure {
-    AnswerFigure {
-        label: label.to_owned(),
-        cell: "ciphers-0001".to_owned(),
-        params: BTreeMap::from(
-            [("size", "8KiB"), ("library", label)]
-                .map(|(key, value)| (key.to_owned(), value.to_owned())),
-        )
-        .into(),
-        is_baseline: label == "old",
+/// A cost per byte of a library at a size: what is timed, and what is estimated of it.
+fn of(library: &str, size_bytes: u64, cost: f64) -> RowFigure {
+    let params = [("size", format!("{}KiB", size_bytes / 1024)), ("library", library.to_owned())];
+    let params: BTreeMap<String, String> =
+        params.map(|(key, value)| (key.to_owned(), value)).into_iter().collect();
+    let row = AlgorithmRow { params: params.into(), ..row(library, size_bytes, Some(0.65)) };
+    RowFigure {
+        row: Arc::new(Row::of_algorithm(&row)),
+        value: Param::of("library", library),
+        label: library.to_owned(),
+        is_baseline: library == "old",
         figure: Some(figure(&[cost * 0.9, cost, cost * 1.1])),
         ratio: None,
         mark: None,
-        published: vec![published()],
         projected: vec![Projected { cores: 4, per_s: 8e9 }],
-        infeasible: None,
     }
 }
 
@@ -91,43 +92,30 @@ fn published() -> PublishedCost {
 }
 
 fn answer() -> Answer {
-    let point = |label: &str, factor: f64| AnswerPoint {
-        label: label.to_owned(),
-        bars: vec![bar("old", 0.6 * factor), bar("new", 0.3 * factor)],
-        is_compared: factor == 1.0,
-        busy: Vec::new(),
+    let rule = AnswerRule {
+        question: Some("What does another library bring?".to_owned()),
+        along: Some("size".to_owned()),
+        at: vec![Bytes(8192)],
+        ..rule("ciphers", Metric::CyclesPerByte, "library", "old")
+    };
+    let rule = Arc::new(rule);
+    let point = |size: u64, factor: f64| Point {
+        rule: rule.clone(),
+        place: 99,
+        common: BTreeMap::from([("size".to_owned(), format!("{}KiB", size / 1024))]).into(),
+        figures: vec![of("old", size, 0.6 * factor), of("new", size, 0.3 * factor)],
+        decisions: Arc::default(),
     };
     Answer {
-        question: Some("What does another library bring?".to_owned()),
         headline: Some(Headline {
             value: "2.0x".to_owned(),
             unit: "as fast".to_owned(),
             sentence: "It is twice as fast.".to_owned(),
             advice: None,
         }),
-        rule: 99,
-        notes: Vec::new(),
-        derived: Vec::new(),
-        purity: None,
         caveats: vec![format!("one lies: {HOSTILE}").into()],
-        case: "ciphers".to_owned(),
-        metric: Metric::CyclesPerByte,
-        compare: "library".to_owned(),
-        operation: Operation::Requests,
-        common: Params::default(),
-        common_in_words: vec![format!("AES-128-GCM {HOSTILE}")],
-        bars: vec![bar("old", 0.6), bar("new", 0.3)],
-        published: Vec::new(),
-        predictions: Vec::new(),
-        bill: None,
-        loopback: None,
-        curve: Some(AnswerCurve {
-            along: "size".to_owned(),
-            points: vec![point("1 KiB", 1.5), point("8 KiB", 1.0)],
-            bounds: Vec::new(),
-            least: Some(("estimate of AES-128-GCM: 0.200 cycles/byte".to_owned(), 0.2)),
-            crossovers: Vec::new(),
-        }),
+        common: BTreeMap::from([("cipher".to_owned(), format!("AES-128-GCM {HOSTILE}"))]).into(),
+        ..Answer::plain(vec![point(1024, 1.5), point(8192, 1.0)])
     }
 }
 
@@ -183,7 +171,7 @@ fn the_page_has_answers_drawings_tables_and_what_was_left_out() {
 fn a_study_of_tables_alone_mentions_no_trials() {
     let mut run = run();
     run.analysis.cells.clear();
-    run.analysis.answers.retain(|answer| answer.case == "ciphers");
+    run.analysis.answers.retain(|answer| answer.rule.case == "ciphers");
     run.lines.clear();
     let page = run.html();
     for heading in ["Every trial", "Where the CPU time went", "There is no answer"] {

@@ -75,8 +75,10 @@ fn colour_changes_no_word() {
 fn a_terminal_obeys_toll_only() {
     let mut run = fabricated::without_nginx();
     run.analysis.question = fabricated::HOSTILE.to_owned();
-    run.analysis.cells[0].measured.label = fabricated::HOSTILE.to_owned();
-    run.analysis.cells[0].measured.case = fabricated::HOSTILE.to_owned();
+    run.change_cells(|cell| {
+        cell.measured.label = fabricated::HOSTILE.to_owned();
+        cell.measured.case = fabricated::HOSTILE.to_owned();
+    });
     let text = plain(&run, 80);
     assert!(!text.contains(|c: char| c != '\n' && (c.is_control() || c == '\u{202e}')), "{text:?}");
     assert!(text.contains(r"\u{1b}[31mred"));

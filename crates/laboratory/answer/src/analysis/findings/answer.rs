@@ -10,9 +10,7 @@ use super::headline::{Shown, of_figures};
 use super::overview::limits;
 use super::{bill, crossovers, curves, published};
 use crate::analysis::caveats::said_once;
-use crate::analysis::{
-    Analysis, Answer, AnswerCurve, AnswerFigure, AtCores, Derived, Figure, Projection,
-};
+use crate::analysis::{Analysis, Answer, AtCores, Derived, Figure, Point, Projection, RowFigure};
 use crate::caveat::Caveat;
 use crate::figure::Decided;
 use crate::findings::{Chart, Column, Headline, ShownAnswer, Table, TableCell};
@@ -24,22 +22,23 @@ use crate::wording::{
 /// What the combinations of one answer show together.
 pub(super) fn answer(analysis: &Analysis, answers: &[&Answer]) -> Option<ShownAnswer> {
     let first = answers.first()?;
-    let of_rule = |of: &&Projection| of.rule == first.rule;
-    let tables = [Some(figures(analysis, answers)), derived(answers), bill::table(answers)];
+    let of_rule = |of: &&Projection| of.rule == first.place;
+    let tables = [Some(figures(answers)), derived(answers), bill::table(answers)];
     let projections = analysis.projections.iter().filter(of_rule).map(projection);
     let loopback =
         answers.iter().filter_map(|answer| Some(answer.loopback.as_ref()?.sentence.clone()));
     // What several answers have in common is said with the first.
     let is_mentioned = |of: &&String| {
-        let mut before = analysis.answers.iter().take_while(|other| other.rule < first.rule);
+        let mut before = analysis.answers.iter().take_while(|other| other.place < first.place);
         before.any(|other| other.purity.as_ref() == Some(*of))
     };
     let purity = answers.iter().filter_map(|answer| answer.purity.as_ref());
     let purity = purity.filter(|of| !is_mentioned(of)).cloned();
-    let bars = || answers.iter().flat_map(|answer| &answer.bars);
-    let is_projected = bars().any(|bar| !bar.projected.is_empty());
-    let published: Vec<String> = match first.metric.row().kind {
+    let mut figures = answers.iter().flat_map(|answer| answer.figures());
+    let is_projected = figures.any(|of| !of.projected.is_empty());
+    let published: Vec<String> = match first.rule.metric.row().kind {
         Kind::Cycles => first
+            .rule
             .published
             .iter()
             .map(|of| format!("Published: {}: {}.", of.what, of.says))
@@ -68,7 +67,7 @@ fn headline(answers: &[&Answer]) -> Option<Headline> {
             let median = bar.figure.as_ref()?.median();
             Some(Shown { label, median, mark: bar.mark, ratio: bar.ratio.as_ref() })
         });
-    of_figures(answers[0].metric, answers[0].operation, shown.collect())
+    of_figures(answers[0].rule.metric, answers[0].operation(), shown.collect())
 }
 
 /// Answers whose titles are the same have that of their case besides.
@@ -88,57 +87,53 @@ const PROJECTED: &str = "Projected, not measured: the rate of one core at the me
 
 /// `Rate of one core, by certificate key along cores`.
 fn title(answer: &Answer) -> String {
-    if let Some(question) = &answer.question {
+    if let Some(question) = &answer.rule.question {
         return question.clone();
     }
     let words = |key: &str| full::name(key).replace('-', " ");
-    let metric = capitalized(&words_of(answer.operation, answer.metric.row().words));
-    let along = answer.curve.as_ref().map(|curve| format!(" along {}", words(&curve.along)));
-    format!("{metric}, by {}{}", words(&answer.compare), along.unwrap_or_default())
+    let metric = capitalized(&words_of(answer.operation(), answer.rule.metric.row().words));
+    let along = answer.rule.along.as_ref().map(|along| format!(" along {}", words(along)));
+    format!("{metric}, by {}{}", words(&answer.rule.compare), along.unwrap_or_default())
 }
 
 /// A row for each cell.
-fn figures(analysis: &Analysis, answers: &[&Answer]) -> Table {
-    let rows: Vec<(Vec<String>, &AnswerFigure)> =
+fn figures(answers: &[&Answer]) -> Table {
+    let rows: Vec<(Vec<String>, &RowFigure)> =
         answers.iter().flat_map(|answer| rows(answer)).collect();
     let labels: Vec<Vec<String>> = rows.iter().map(|(label, _)| label.clone()).collect();
     let labels = without_what_is_common(&labels);
-    let first = answers[0];
+    let (first, rule) = (answers[0], &answers[0].rule);
     let figures = rows.iter().filter_map(|(_, bar)| bar.figure.as_ref());
-    let unit = first.metric.row().quantity.unit_for(figures.map(Figure::median));
+    let unit = rule.metric.row().quantity.unit_for(figures.map(Figure::median));
     let bars = || rows.iter().map(|(_, bar)| *bar);
-    let label = |(label, bar): (String, &AnswerFigure)| TableCell::about(&bar.cell, label);
-    let number = |bar: &AnswerFigure| match (&bar.figure, &bar.infeasible) {
+    let label = |(label, bar): (String, &RowFigure)| TableCell::about(&bar.row.name, label);
+    let number = |bar: &RowFigure| match (&bar.figure, bar.row.infeasible()) {
         (Some(figure), _) => (unit.number(figure.median()), figure.median()).into(),
-        (None, Some(infeasible)) => TableCell::from(infeasible.clone()),
+        (None, Some(infeasible)) => TableCell::from(infeasible),
         (None, None) => TableCell::default(),
     };
     let ends =
-        |bar: &AnswerFigure| bar.figure.as_ref().map(|of| interval(of, &unit)).unwrap_or_default();
+        |bar: &RowFigure| bar.figure.as_ref().map(|of| interval(of, &unit)).unwrap_or_default();
     let baseline = bars().find(|bar| bar.is_baseline).map(|bar| bar.label.clone());
-    let baseline = match first.metric.row().kind {
+    let baseline = match rule.metric.row().kind {
         Kind::Tax => "plain HTTP".to_owned(),
         _ => baseline.unwrap_or_default(),
     };
-    let ratio = |bar: &AnswerFigure| bar.ratio.as_ref().map(ratio).unwrap_or_default();
-    let ratio_ends =
-        |bar: &AnswerFigure| bar.ratio.as_ref().map(ratio_interval).unwrap_or_default();
-    let limit = |bar: &AnswerFigure| {
-        let cell = analysis.cells.iter().find(|cell| cell.name == bar.cell);
-        cell.map(limits).unwrap_or_default()
-    };
-    let says = |bar: &AnswerFigure| {
-        let of = published::beside(&first.published, bar);
-        let of = of.filter(|of| published::band(of, first.metric, Some(bar)).is_some());
+    let ratio = |bar: &RowFigure| bar.ratio.as_ref().map(ratio).unwrap_or_default();
+    let ratio_ends = |bar: &RowFigure| bar.ratio.as_ref().map(ratio_interval).unwrap_or_default();
+    let says = |bar: &RowFigure| {
+        let of = published::beside(&rule.published, bar);
+        let of = of.filter(|of| published::band(of, rule.metric, Some(bar)).is_some());
         let of = of.map(|of| of.says.clone());
-        let own = bar.published.iter().map(|of| format!("{} {}", of.label, of.cycles_per_byte));
+        let own =
+            bar.row.published().iter().map(|of| format!("{} {}", of.label, of.cycles_per_byte));
         list_of(of.into_iter().chain(own))
     };
     let cores = unique(bars().flat_map(|bar| &bar.projected).map(|of| of.cores));
     let projected = cores.into_iter().map(|cores| {
-        let rate = |bar: &AnswerFigure| {
+        let rate = |bar: &RowFigure| {
             let of = bar.projected.iter().find(|of| of.cores == cores);
-            let quantity = match first.metric {
+            let quantity = match rule.metric {
                 Metric::CyclesPerByte => Quantity::BytesPerSecond,
                 _ => Quantity::PerSecond,
             };
@@ -147,7 +142,7 @@ fn figures(analysis: &Analysis, answers: &[&Answer]) -> Table {
         let name = format!("{} cores", thousands(cores.into()));
         Column::numbers::<TableCell>(&name, "projected", bars().map(rate)).yields_to(2)
     });
-    let metric = words_of(first.operation, first.metric.row().words);
+    let metric = words_of(first.operation(), rule.metric.row().words);
     Table {
         columns: vec![
             Column::words("", labels.into_iter().zip(bars()).map(label)),
@@ -159,7 +154,7 @@ fn figures(analysis: &Analysis, answers: &[&Answer]) -> Table {
             Column::numbers("interval", unit.name, bars().map(ends)).yields_to(2),
             Column::numbers("ratio", &format!("to {baseline}"), bars().map(ratio)),
             Column::numbers("interval", "", bars().map(ratio_ends)).yields_to(3),
-            Column::words("limit", bars().map(limit)).yields_to(4),
+            Column::words("limit", bars().map(|bar| limits(&bar.row))).yields_to(4),
             Column::words("published", bars().map(says)).yields_to(1),
         ]
         .into_iter()
@@ -171,17 +166,16 @@ fn figures(analysis: &Analysis, answers: &[&Answer]) -> Table {
 }
 
 /// The cells of an answer with the parts of their labels.
-fn rows(answer: &Answer) -> Vec<(Vec<String>, &AnswerFigure)> {
-    let common = &answer.common_in_words;
-    let label = |own: &[&String]| common.iter().chain(own.iter().copied()).cloned().collect();
-    match &answer.curve {
-        None => answer.bars.iter().map(|bar| (label(&[&bar.label]), bar)).collect(),
-        Some(curve) => {
-            let points = curve.points.iter().filter(|point| point.is_compared);
-            let bars = points.flat_map(|of| of.bars.iter().map(move |bar| (of, bar)));
-            bars.map(|(point, bar)| (label(&[&point.label, &bar.label]), bar)).collect()
-        }
-    }
+fn rows(answer: &Answer) -> Vec<(Vec<String>, &RowFigure)> {
+    let common = answer.common_in_words();
+    let place = |point: &Point| answer.rule.along.as_ref().map(|along| point.label_at(along));
+    let of_point = |point| {
+        let place = place(point);
+        let label =
+            |of: &RowFigure| common.iter().chain(&place).chain([&of.label]).cloned().collect();
+        point.shown().map(|of| (label(of), of)).collect::<Vec<_>>()
+    };
+    answer.points.iter().filter(|point| point.is_compared()).flat_map(of_point).collect()
 }
 
 /// A ratio, and whether there is no difference or too few trials to say.
@@ -262,20 +256,17 @@ fn projection(of: &Projection) -> Table {
 /// One chart of the figures; along users, and where one thing gets ahead of another, one of lines for each
 /// combination.
 fn charts(answers: &[&Answer]) -> Vec<Chart> {
-    let curves = || answers.iter().filter_map(|answer| Some((*answer, answer.curve.as_ref()?)));
-    let of_lines = |(answer, curve): &(&Answer, &AnswerCurve)| curves::is_of_lines(answer, curve);
-    let has_lines = curves().any(|of| of_lines(&of));
-    let lines = curves().filter(of_lines);
-    let lines = lines.map(|(answer, curve)| Chart::Curve(curves::of(answer, curve)));
-    let bars = match curves().next() {
-        Some(_) if has_lines => Vec::new(),
+    let lines: Vec<Chart> =
+        answers.iter().filter_map(|of| Some(Chart::Curve(curves::chart(of)?))).collect();
+    let bars = match &answers[0].rule.along {
+        Some(_) if !lines.is_empty() => Vec::new(),
         Some(_) => bars::along(answers),
         None => bars::side_by_side(answers).into_iter().collect(),
     };
-    let crossovers = curves().filter_map(|(answer, curve)| crossovers::chart(answer, curve));
+    let crossovers = answers.iter().filter_map(|answer| crossovers::chart(answer));
     let stack = bill::chart(answers).into_iter().map(Chart::Bars);
     let bars = bars.into_iter().map(Chart::Bars);
-    lines.chain(bars).chain(stack).chain(crossovers.map(Chart::Curve)).collect()
+    lines.into_iter().chain(bars).chain(stack).chain(crossovers.map(Chart::Curve)).collect()
 }
 
 fn doubts(answers: &[&Answer]) -> Vec<Caveat> {

@@ -3,32 +3,30 @@
 use units::{Quantity, percent};
 
 use super::cell_labels::title;
-use crate::analysis::{Answer, AnswerFigure, CpuUse, Figure, Row};
+use crate::analysis::{Answer, CpuUse, Figure, Row, RowFigure};
 use crate::findings::{self, BarRow, Bars, Chart, Column, Section, Series, Table};
 use crate::wording::unique;
 
 /// Those of all answers that say what proves that they are about handshakes, each once.
-pub(super) fn charts(answers: &[Answer], cells: &[&Row]) -> Vec<Chart> {
+pub(super) fn charts(answers: &[Answer]) -> Vec<Chart> {
     let of_handshakes = answers.iter().filter(|answer| answer.purity.is_some());
-    let charts = unique(of_handshakes.filter_map(|answer| chart(answer, cells)));
+    let charts = unique(of_handshakes.filter_map(chart));
     charts.into_iter().map(Chart::Bars).collect()
 }
 
 /// For each CPU a row for each cell that is compared; along a key, at its last value.
-fn chart<'a>(answer: &'a Answer, cells: &[&Row]) -> Option<Bars> {
-    let last = answer.curve.as_ref().and_then(|curve| curve.points.last());
-    let bars = last.map_or(&answer.bars, |point| &point.bars);
-    let of_bar = |bar: &'a AnswerFigure| {
-        let cell = cells.iter().find(|cell| cell.name == bar.cell);
-        let cpus = cell.map_or_else(Vec::new, |cell| cell.cpus());
-        cpus.into_iter().map(|cpu| (&*bar.label, cpu))
+fn chart(answer: &Answer) -> Option<Bars> {
+    let last = answer.points.last()?;
+    let of_row = |of: &'_ RowFigure| {
+        let cpus = of.row.cpus().into_iter();
+        cpus.map(|cpu| (of.label.clone(), cpu)).collect::<Vec<_>>()
     };
-    let mut known: Vec<(&str, CpuUse)> = bars.iter().flat_map(of_bar).collect();
+    let mut known: Vec<(String, CpuUse)> = last.shown().flat_map(of_row).collect();
     known.sort_by_key(|(_, cpu)| (cpu.of_host, cpu.cpu));
-    let at = last.map(|point| format!(", {}", point.label)).unwrap_or_default();
+    let at = answer.rule.along.as_ref().map(|along| format!(", {}", last.label_at(along)));
     (!known.is_empty()).then(|| Bars {
         title: "What used each CPU".to_owned(),
-        subtitle: answer.subtitle() + &at,
+        subtitle: answer.subtitle() + &at.unwrap_or_default(),
         axis: "% of the CPU's time".to_owned(),
         unit: Quantity::Share.unit_for([]),
         is_share: true,
@@ -49,7 +47,7 @@ const PARTS: [Part; 5] = [
     (Series::Stolen, "hypervisor", |cpu| cpu.stolen),
 ];
 
-fn row((name, cpu): (&str, CpuUse)) -> BarRow {
+fn row((name, cpu): (String, CpuUse)) -> BarRow {
     let part = |(series, name, of): Part| findings::Bar {
         name: name.to_owned(),
         series,

@@ -6,7 +6,7 @@ use units::{Nanos, Quantity, Unit, decimal};
 
 use super::bars::axis;
 use super::published::{band as band_of, beside, in_words};
-use crate::analysis::{Answer, AnswerCurve, AnswerFigure, AnswerPoint, Figure, LittlesLawBounds};
+use crate::analysis::{Answer, Figure, LittlesLawBounds, Point, RowFigure};
 use crate::findings::{self, Axis, ChartLine, Dot, LineLimit};
 use crate::wording::{capitalized, interval, list, unique};
 use load::Operation;
@@ -15,22 +15,19 @@ use study::metric::words_of;
 /// Along an axis of factors, straight lines between this many points look like the bound's curve.
 const STEPS: i32 = 40;
 
-/// Whether an answer is drawn so.
-pub(super) fn is_of_lines(answer: &Answer, curve: &AnswerCurve) -> bool {
-    let is_of_sizes = answer.metric == Metric::CyclesPerByte && curve.points.len() > 1;
-    curve.is_of_users() || is_of_sizes
-}
-
-pub(in crate::analysis) fn of(answer: &Answer, curve: &AnswerCurve) -> findings::Curve {
-    let metric = answer.metric;
-    let figures = answer.bars.iter().filter_map(|bar| bar.figure.as_ref());
+/// `None` of an answer that is not drawn so.
+pub(in crate::analysis) fn chart(answer: &Answer) -> Option<findings::Curve> {
+    let metric = answer.rule.metric;
+    let is_of_sizes = metric == Metric::CyclesPerByte && answer.points.len() > 1;
+    let is_of_lines = answer.is_of_users() || is_of_sizes;
+    let along = answer.rule.along.as_ref().filter(|_| is_of_lines)?;
+    let figures = answer.figures().filter_map(|bar| bar.figure.as_ref());
     let unit = metric.row().quantity.unit_for(figures.map(Figure::median));
-    // A value may lack a bar at some points.
-    let bars = curve.points.iter().flat_map(|point| &point.bars);
-    let values = unique(bars.filter_map(|bar| bar.params.get(&answer.compare)));
+    // A value may lack a figure at some points.
+    let values = unique(answer.figures().map(|of| &of.value));
     let lines: Vec<(&Param, ChartLine)> =
-        values.into_iter().filter_map(|of| Some((of, line(answer, curve, of, &unit)?))).collect();
-    let x_axis = match (curve.is_of_users(), answer.operation) {
+        values.into_iter().filter_map(|of| Some((of, line(answer, along, of, &unit)?))).collect();
+    let x_axis = match (answer.is_of_users(), answer.operation()) {
         (false, _) => "size of a message",
         (true, Operation::Session) => "users",
         (true, _) => "connections",
@@ -40,80 +37,75 @@ pub(in crate::analysis) fn of(answer: &Answer, curve: &AnswerCurve) -> findings:
         let line = lines.iter().position(|(value, _)| **value == bounds.value)?;
         Some(limit(bounds, line, &lines[line].1.dots, bound?))
     };
-    let limits: Vec<LineLimit> = curve.bounds.iter().filter_map(limit).collect();
+    let limits: Vec<LineLimit> = answer.bounds.iter().filter_map(limit).collect();
     let lines: Vec<ChartLine> = lines.into_iter().map(|(_, line)| line).collect();
-    let allowed = (!limits.is_empty()).then(|| allowed(answer, curve));
+    let allowed = (!limits.is_empty()).then(|| allowed(answer));
     let is_marked = lines.iter().flat_map(|line| &line.dots).any(|dot| dot.is_doubtful);
     let marked = is_marked.then(|| "Hollow: marked in the table of cells.".to_owned());
     let published = in_words(answer, "line");
-    findings::Curve {
-        title: capitalized(&words_of(answer.operation, metric.row().words)),
+    Some(findings::Curve {
+        title: capitalized(&words_of(answer.operation(), metric.row().words)),
         subtitle: answer.subtitle(),
         x_axis: format!("{x_axis} (logarithmic)"),
         y_axis: axis(answer, &unit),
-        axis: match (curve.is_of_users(), metric.row().quantity) {
+        axis: match (answer.is_of_users(), metric.row().quantity) {
             (false, _) => Axis::Factors,
             (true, Quantity::Share) => Axis::Share(unit),
             (true, _) => Axis::FromZero(unit),
         },
-        bound: curve.least.clone(),
+        bound: answer.least(),
         lines,
         limits,
         notes: allowed.into_iter().chain(marked).chain(published).collect(),
         ..findings::Curve::default()
-    }
+    })
 }
 
 /// The bars of one compared value.
-fn line(answer: &Answer, curve: &AnswerCurve, value: &Param, unit: &Unit) -> Option<ChartLine> {
-    let bar =
-        |point: &AnswerPoint| point.bars.iter().position(|bar| bar.has(&answer.compare, value));
-    let bars = || curve.points.iter().filter_map(|point| Some((point, &point.bars[bar(point)?])));
+fn line(answer: &Answer, along: &str, value: &Param, unit: &Unit) -> Option<ChartLine> {
+    let points = || answer.points.iter();
+    let bars = || points().flat_map(|point| point.shown().map(move |of| (point, of)));
+    let bars = || bars().filter(|(_, of)| of.value == *value);
     let (_, first) = bars().next()?;
     Some(ChartLine {
         label: first.label.clone(),
         is_baseline: first.is_baseline,
         is_joined: true,
-        dots: bars().filter_map(|(point, bar)| dot(answer, curve, point, bar, unit)).collect(),
+        dots: bars().filter_map(|(point, bar)| dot(answer, along, (point, bar), unit)).collect(),
     })
 }
 
 fn dot(
     answer: &Answer,
-    curve: &AnswerCurve,
-    point: &AnswerPoint,
-    bar: &AnswerFigure,
+    along: &str,
+    (point, bar): (&Point, &RowFigure),
     unit: &Unit,
 ) -> Option<Dot> {
+    let (rule, label) = (&answer.rule, point.label_at(along));
     let figure = bar.figure.as_ref()?;
     let estimate = figure.estimate;
-    let x = point.place(&curve.along)?;
+    let x = point.number(along)?;
     let mark = bar.mark.map_or(String::new(), |mark| format!(" ({})", mark.name()));
     let y_label = unit.text(estimate.median);
-    let baseline = point.bars.iter().find(|bar| bar.is_baseline);
-    let band = beside(&answer.published, bar);
-    let band = band.and_then(|of| band_of(of, answer.metric, baseline));
+    let band = beside(&rule.published, bar);
+    let band = band.and_then(|of| band_of(of, rule.metric, point.baseline()));
     let published = band.into_iter().flat_map(|band| {
         let ends = [("", band.low), (", upper end", band.high)];
         let count = if band.low == band.high { 1 } else { 2 };
         ends.into_iter()
             .take(count)
-            .map(move |(end, value)| (format!("{}, {}{end}", point.label, band.title), value))
+            .map(|(end, value)| (format!("{label}, {}{end}", band.title), value))
+            .collect::<Vec<_>>()
     });
-    let own = bar.published.iter().map(|of| {
+    let own = bar.row.published().iter().map(|of| {
         let cost = of.cycles_per_byte;
         (format!("published: {}, {cost} cycles/byte", of.label), cost)
     });
     Some(Dot {
         x,
-        x_label: if curve.is_of_users() { decimal(x, 0) } else { point.label.clone() },
+        x_label: if answer.is_of_users() { decimal(x, 0) } else { label.clone() },
         y: estimate.median,
-        title: format!(
-            "{}, {}: {y_label} {}{mark}",
-            point.label,
-            bar.label,
-            interval(figure, unit)
-        ),
+        title: format!("{label}, {}: {y_label} {}{mark}", bar.label, interval(figure, unit)),
         y_label,
         range: figure.has_interval().then_some((estimate.interval.low, estimate.interval.high)),
         is_doubtful: bar.mark.is_some(),
@@ -152,8 +144,8 @@ fn limit(bounds: &LittlesLawBounds, line: usize, dots: &[Dot], bound: OfUsers) -
 }
 
 /// What the thin lines are, and from what they were computed.
-fn allowed(answer: &Answer, curve: &AnswerCurve) -> String {
-    let formula = match answer.metric {
+fn allowed(answer: &Answer) -> String {
+    let formula = match answer.rule.metric {
         Metric::ResponseTime => "at least max(D, N x D / cores - Z)",
         _ => "at most min(N / (D + Z), cores / D)",
     };
@@ -168,13 +160,13 @@ fn allowed(answer: &Answer, curve: &AnswerCurve) -> String {
             bounds.demand_at
         )
     };
-    let cores = curve.bounds.first().map_or(0, |bounds| bounds.cores);
+    let cores = answer.bounds.first().map_or(0, |bounds| bounds.cores);
     format!(
         "Thin: what Little's law allows N users of {cores} core{}, {formula}. D is the server's {}, \
          where it was least; Z the time between two of them; rings mark the knee N* = cores x (D + Z) \
          / D. {}.",
         if cores == 1 { "" } else { "s" },
-        words_of(answer.operation, "CPU time per operation"),
-        list(curve.bounds.iter().map(of))
+        words_of(answer.operation(), "CPU time per operation"),
+        list(answer.bounds.iter().map(of))
     )
 }

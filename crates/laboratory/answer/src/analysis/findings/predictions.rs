@@ -13,9 +13,9 @@ pub(super) fn tables(answers: &[Answer]) -> Vec<Table> {
 
 fn table(answer: &Answer) -> Table {
     let all = &answer.predictions;
-    let title = [answer.case.clone(), answer.metric.row().words.to_owned()].into_iter();
-    let title = title.chain(answer.common_in_words.iter().cloned());
-    let words = |text| words_of(answer.operation, text);
+    let title = [answer.rule.case.clone(), answer.rule.metric.row().words.to_owned()].into_iter();
+    let title = title.chain(answer.common_in_words());
+    let words = |text| words_of(answer.operation(), text);
     let name = |of: &Prediction| TableCell::about(&of.cell, of.label.clone());
     let numbers = |name: &str, unit, of: &dyn Fn(&Prediction) -> f64| {
         let cell = |of_it: &Prediction| (decimal(of(of_it), 2), of(of_it));

@@ -3,14 +3,14 @@
 
 use study::{Metric, Published, PublishedUnit};
 
-use crate::analysis::{Answer, AnswerFigure};
+use crate::analysis::{Answer, RowFigure};
 use crate::findings::Band;
 
 /// The first of these figures that is shown next to a bar.
-pub(super) fn beside<'a>(published: &'a [Published], bar: &AnswerFigure) -> Option<&'a Published> {
+pub(super) fn beside<'a>(published: &'a [Published], bar: &RowFigure) -> Option<&'a Published> {
     published.iter().find(|of| match of.beside.is_empty() {
         true => !bar.is_baseline,
-        false => of.beside.iter().all(|(key, value)| bar.params.get(key) == Some(value)),
+        false => of.beside.iter().all(|(key, value)| bar.row.has(key, value)),
     })
 }
 
@@ -18,7 +18,7 @@ pub(super) fn beside<'a>(published: &'a [Published], bar: &AnswerFigure) -> Opti
 pub(super) fn band(
     published: &Published,
     metric: Metric,
-    baseline: Option<&AnswerFigure>,
+    baseline: Option<&RowFigure>,
 ) -> Option<Band> {
     let title = format!("published: {} had {}", published.who, published.says);
     let factor = match published.unit {
@@ -48,17 +48,17 @@ pub(super) fn band(
 pub(super) fn in_words(answer: &Answer, shapes: &str) -> Option<String> {
     use PublishedUnit::{GbpsOfDevice, Pace, Words};
     let is_plotted = |of: &&Published| {
-        let mut bars = answer.bars.iter();
+        let mut bars = answer.figures();
         !matches!(of.unit, GbpsOfDevice | Pace | Words)
-            && bars.any(|bar| beside(&answer.published, bar).is_some_and(|other| other == *of))
+            && bars.any(|bar| beside(&answer.rule.published, bar).is_some_and(|other| other == *of))
     };
-    let plotted = answer.published.iter().filter(is_plotted);
+    let plotted = answer.rule.published.iter().filter(is_plotted);
     let all: Vec<String> = plotted.map(|of| one_in_words(of, shapes)).collect();
     (!all.is_empty()).then(|| all.join(" "))
 }
 
 /// What was published of a ratio, of a bar that is compared.
-pub(super) fn ratio<'a>(published: &'a [Published], bar: &AnswerFigure) -> Option<&'a Published> {
+pub(super) fn ratio<'a>(published: &'a [Published], bar: &RowFigure) -> Option<&'a Published> {
     beside(published, bar).filter(|of| of.unit == PublishedUnit::Ratio && !bar.is_baseline)
 }
 

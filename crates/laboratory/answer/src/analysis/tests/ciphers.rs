@@ -155,7 +155,7 @@ fn the_share_of_plain_http_by_sendfile_is_beside_that_of_the_same_path() {
     scene.study.cells.push(fastest);
     scene.measure(2, 40e9, &SPREAD);
     let answer = scene.first();
-    assert!((answer.bars[0].figure.as_ref().unwrap().median() - 0.5).abs() < 1e-9);
+    assert!((answer.bars()[0].figure.as_ref().unwrap().median() - 0.5).abs() < 1e-9);
     let [(with, share)] = answer.following("by sendfile")[..] else { panic!("{answer:?}") };
     assert_eq!((with, (share.figure.median() * 100.0).round()), ("with AES-128-GCM", 75.0));
     // With kernel TLS the baseline follows `send`.

@@ -6,9 +6,8 @@ use study::Metric;
 use super::projections::{of_cores, projected, ratios};
 use super::scene::{CBC, CHACHA, ECDSA, GCM, RSA, SPREAD, Scene, all_caveats};
 use super::{NONE, SUITE, bulk, written};
-use crate::analysis::compared::Compared;
 use crate::analysis::decisions::Decisions;
-use crate::analysis::{Agreement, row};
+use crate::analysis::{Agreement, Point, row};
 
 #[test]
 fn one_to_five_trials_decide_nothing() {
@@ -17,7 +16,7 @@ fn one_to_five_trials_decide_nothing() {
             [Scene::handshakes(), bulk(Metric::GoodputPerServerCpu, GCM), ratios([2.0; 4])];
         for scene in &mut scenes {
             scene.keep(|_, round| round < rounds);
-            let bars = scene.first().bars;
+            let bars = scene.first().bars();
             let decisions = bars.iter().filter_map(|bar| Some(bar.ratio.as_ref()?.decision));
             assert!(decisions.clone().count() > 0);
             assert!(decisions.into_iter().all(|of| of == Decision::TooFew));
@@ -31,7 +30,7 @@ fn a_crossover_takes_as_many_trials_as_its_comparisons() {
         let mut scene = ratios([0.8, 0.9, 1.2, 1.3]);
         scene.keep(|_, round| round < rounds);
         let answer = scene.first();
-        let [crossover] = &answer.curve.unwrap().crossovers[..] else { panic!() };
+        let [crossover] = &answer.crossovers[..] else { panic!() };
         assert_eq!(crossover.from.is_some(), is_decided, "{rounds}");
         assert_eq!(crossover.sentence.contains("too few trials"), !is_decided);
     }
@@ -43,7 +42,7 @@ fn a_tax_of_one_trial_takes_nothing() {
     scene.keep(|_, round| round < 1);
     let answer = scene.first();
     assert!(
-        answer.bars.iter().all(|bar| {
+        answer.bars().iter().all(|bar| {
             bar.ratio.as_ref().is_some_and(|ratio| ratio.decision == Decision::TooFew)
         })
     );
@@ -111,8 +110,8 @@ fn the_comparisons_of_an_answer_are_as_many_as_the_study_says() {
         assert_eq!(rule.comparisons(&scene.study.params(&rule.case)), [family]);
         let entries = scene.entries();
         let cells = row::of_cells(&scene.study, &entries, &scene.targets);
-        let decisions = Decisions::of(&scene.study.answers, &cells);
-        let compared = Compared::all(&scene.study, &cells, &decisions);
+        let decisions = Decisions::of(&scene.study.answers, &cells).into();
+        let compared = Point::all(&scene.study, &cells, &decisions);
         assert!(compared.iter().flatten().all(|of| of.family() == family));
     }
 }
@@ -125,7 +124,7 @@ fn what_is_ahead_by_itself_may_be_chance_among_others() {
     scene.measure(0, 8e9, &SPREAD);
     scene.measure(1, 4e9, &SPREAD);
     let ratio = |scene: &Scene| {
-        let bars = scene.first().bars;
+        let bars = scene.first().bars();
         bars.iter().find(|bar| bar.label.contains("CBC")).unwrap().ratio.clone().unwrap()
     };
     assert_eq!(ratio(&scene).decision, Decision::Sure(Direction::Below));
@@ -147,7 +146,7 @@ fn the_baseline_may_be_either() {
     for (baseline, decision) in [(RSA, Direction::Above), (ECDSA, Direction::Below)] {
         let mut scene = Scene::handshakes();
         scene.study.answers[0].baseline = baseline.to_owned();
-        let bars = scene.first().bars;
+        let bars = scene.first().bars();
         let decisions: Vec<_> = bars.iter().filter_map(|bar| bar.ratio.as_ref()).collect();
         let [only] = &decisions[..] else { panic!("{decisions:?}") };
         assert_eq!(only.decision, Decision::Sure(decision));

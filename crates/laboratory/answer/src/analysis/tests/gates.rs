@@ -18,7 +18,7 @@ fn judged(scene: &Scene) -> (Reached, String) {
 
 #[test]
 fn the_whole_interval_has_to_be_on_the_right_side() {
-    let ratio = gated("ratio >= 1").first().bars[1].ratio.clone().unwrap().estimate;
+    let ratio = gated("ratio >= 1").first().bars()[1].ratio.clone().unwrap().estimate;
     let (low, median, high) = (ratio.interval.low, ratio.median, ratio.interval.high);
     assert!(low < median && median < high);
     for (gate, result) in [

@@ -1,5 +1,7 @@
 //! What programs get: each name of it.
 
+use std::sync::Arc;
+
 use profile::Class;
 use study::headline::BestOf;
 use study::testing::server;
@@ -43,7 +45,7 @@ fn scenes() -> Vec<Scene> {
 #[test]
 fn names() {
     let mut found: Vec<Analysis> = scenes().iter().map(Scene::analysis).collect();
-    found[0].cells[0].search = Some(SearchPath {
+    Arc::make_mut(&mut found[0].cells[0]).search = Some(SearchPath {
         maximize: Metric::Goodput,
         over: "load.connections",
         limit: "p99 <= 2s".to_owned(),

@@ -59,12 +59,10 @@ pub(super) fn sizes() -> Scene {
 fn sizes_make_one_answer() {
     let analysis = sizes().analysis();
     let [answer] = analysis.answers.as_slice() else { panic!("{:?}", analysis.answers) };
-    let curve = answer.curve.as_ref().unwrap();
-    assert_eq!(curve.along, OBJECT);
-    let labels: Vec<&str> = curve.points.iter().map(|point| point.label.as_str()).collect();
+    let labels: Vec<String> = answer.points.iter().map(|point| point.label_at(OBJECT)).collect();
     assert_eq!(labels, ["1 MiB objects", "4 MiB objects", "16 MiB objects"]);
-    assert_eq!(answer.bars.len(), 6);
-    assert_eq!(answer.bars[1].label, "1 MiB objects, AES-128-GCM");
+    assert_eq!(answer.bars().len(), 6);
+    assert_eq!(answer.bars()[1].label, "1 MiB objects, AES-128-GCM");
 }
 
 /// Sizes at which the second suite sends this multiple of what the first does.
@@ -82,8 +80,8 @@ pub(super) fn ratios(ratios: [f64; 4]) -> Scene {
 #[test]
 fn a_crossover_is_the_value_from_which_the_whole_interval_is_above_1() {
     let told = |of: [f64; 4]| {
-        let answer = ratios(of).first();
-        let crossover = answer.curve.unwrap().crossovers.remove(0);
+        let mut answer = ratios(of).first();
+        let crossover = answer.crossovers.remove(0);
         let sentence = format!("{}.", crossover.sentence);
         assert_eq!(answer.notes, [sentence.as_str()]);
         let rest = sentence.strip_prefix("AES-128-GCM ").unwrap().replace("AES-128-CBC-SHA", "it");
@@ -138,7 +136,7 @@ fn without_a_baseline_the_others_have_their_figures() {
         scene.fail(cell, round);
     }
     let answer = scene.first();
-    let figures = answer.bars.iter().filter(|bar| bar.figure.is_some());
+    let figures = answer.figures().filter(|bar| bar.figure.is_some());
     assert_eq!(figures.count(), 3);
 }
 

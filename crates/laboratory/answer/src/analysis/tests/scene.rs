@@ -13,11 +13,12 @@ use journal::primitive::RowLine;
 use journal::testing::example;
 use journal::{Entries, Place, Role, TargetRecord, TrialLine};
 use strum::VariantArray;
-use study::testing::{cell, server};
+use study::testing::{cell, rule, server};
 use study::{AnswerRule, Cell, Metric, Show, Study};
 use trial::{ByteCounts, CpuTimes, Limit, Operations, TrialRecord};
 
-use crate::analysis::{Analysis, Answer, AnswerFigure, Derived};
+use crate::analysis::{Analysis, Answer, Derived, Point, RowFigure};
+use crate::wording::list_of;
 
 pub(crate) const RSA: &str = "rsa:2048";
 pub(crate) const ECDSA: &str = "ecdsa:p256";
@@ -148,21 +149,11 @@ impl Scene {
     }
 
     pub(crate) fn answer(mut self, metric: Metric, compare: &str, baseline: &str) -> Self {
+        let case = self.study.cells[0].case.clone();
         self.study.answers.push(AnswerRule {
-            question: None,
-            at: Vec::new(),
-            written: None,
-            case: self.study.cells[0].case.clone(),
-            metric,
-            compare: compare.to_owned(),
-            baseline: baseline.to_owned(),
-            along: None,
             // What does not fit an answer gives nothing.
             show: Show::VARIANTS.iter().copied().filter(|of| *of != Show::Crossover).collect(),
-            published: Vec::new(),
-            project: Vec::new(),
-            gates: Vec::new(),
-            nominal: None,
+            ..rule(&case, metric, compare, baseline)
         });
         self
     }
@@ -286,14 +277,27 @@ impl Scene {
 }
 
 impl Answer {
+    /// Its figures, along a key with their points in their labels.
+    pub(crate) fn bars(&self) -> Vec<RowFigure> {
+        let of_point = |point: &Point| {
+            let place = self.rule.along.as_ref().map(|along| point.label_at(along));
+            let named = |of: &RowFigure| {
+                let label = list_of(place.iter().chain([&of.label]));
+                RowFigure { label, ..of.clone() }
+            };
+            point.shown().map(named).collect::<Vec<_>>()
+        };
+        self.points.iter().flat_map(of_point).collect()
+    }
+
     /// What follows under this name: of which cell, and the figure.
     pub(super) fn following(&self, name: &str) -> Vec<(&str, &Derived)> {
         let named = self.derived.iter().filter(|of| of.name.contains(name));
         named.map(|of| (of.of.as_str(), of)).collect()
     }
 
-    pub(super) fn bar(&self, label: &str) -> &AnswerFigure {
-        self.bars.iter().find(|bar| bar.label.contains(label)).unwrap()
+    pub(super) fn bar(&self, label: &str) -> RowFigure {
+        self.bars().into_iter().find(|bar| bar.label.contains(label)).unwrap()
     }
 }
 

@@ -9,9 +9,9 @@ use study::testing::server;
 use super::SUITE;
 use super::scene::{CBC, CHACHA, GCM, Scene};
 use super::written::name_the_best;
-use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::decisions::Decisions;
 use crate::analysis::row;
+use crate::analysis::{Point, RowFigure};
 use crate::comparable::ratio;
 
 const SUITES: [&str; 5] =
@@ -32,12 +32,12 @@ fn scene(figures: &[f64], rounds: usize, random: &mut Random) -> Scene {
 }
 
 /// What `of` says of the cells of a scene.
-fn with_entries<T>(scene: &Scene, of: impl FnOnce(&Compared<'_>, &[&Entry<'_>]) -> T) -> T {
+fn with_entries<T>(scene: &Scene, of: impl FnOnce(&Point, &[&RowFigure]) -> T) -> T {
     let entries = scene.entries();
     let cells = row::of_cells(&scene.study, &entries, &scene.targets);
-    let decisions = Decisions::of(&scene.study.answers, &cells);
-    let compared = Compared::all(&scene.study, &cells, &decisions).remove(0).remove(0);
-    of(&compared, &compared.entries.iter().collect::<Vec<_>>())
+    let decisions = Decisions::of(&scene.study.answers, &cells).into();
+    let compared = Point::all(&scene.study, &cells, &decisions).remove(0).remove(0);
+    of(&compared, &compared.figures.iter().collect::<Vec<_>>())
 }
 
 #[test]
@@ -51,9 +51,9 @@ fn of_equal_suites_one_is_preferred_in_at_most_one_run_in_twenty() {
         for _ in 0..RUNS {
             let scene = scene(&vec![8e9; suites], rounds, &mut random);
             with_entries(&scene, |compared, entries| {
-                let any = |is: &dyn Fn(&Entry<'_>) -> bool| entries.iter().any(|of| is(of));
-                let is_sure = |one: &Entry<'_>, other: &Entry<'_>| {
-                    compared.ratio(one.row, other.row).is_some_and(|of| of.decision.is_sure())
+                let any = |is: &dyn Fn(&RowFigure) -> bool| entries.iter().any(|of| is(of));
+                let is_sure = |one: &RowFigure, other: &RowFigure| {
+                    compared.ratio(&one.row, &other.row).is_some_and(|of| of.decision.is_sure())
                 };
                 errors += u32::from(any(&|one| any(&|other| is_sure(one, other))));
                 uncorrected += u32::from(is_any_interval_above_1(entries));
@@ -71,11 +71,11 @@ fn of_equal_suites_one_is_preferred_in_at_most_one_run_in_twenty() {
 
 /// Whether the one with the greatest median would be preferred to another, as if it had been chosen
 /// before.
-fn is_any_interval_above_1(entries: &[&Entry<'_>]) -> bool {
-    let median = |entry: &Entry<'_>| entry.figure.as_ref().unwrap().median();
+fn is_any_interval_above_1(entries: &[&RowFigure]) -> bool {
+    let median = |entry: &RowFigure| entry.figure.as_ref().unwrap().median();
     let best = entries.iter().max_by(|a, b| median(a).total_cmp(&median(b))).unwrap();
     entries.iter().any(|other| {
-        let ratio = ratio(best.row, other.row, Metric::GoodputPerServerCpu).unwrap();
+        let ratio = ratio(&best.row, &other.row, Metric::GoodputPerServerCpu).unwrap();
         Decision::of_interval(&ratio.estimate, 1.0) == Decision::Sure(Direction::Above)
     })
 }

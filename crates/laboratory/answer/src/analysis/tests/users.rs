@@ -55,7 +55,7 @@ fn chart(scene: &Scene) -> Curve {
 #[test]
 fn users_and_pages_are_what_a_session_has() {
     let scene = users(Metric::Rate);
-    let label = &scene.first().bars[0].label;
+    let label = &scene.first().bars()[0].label;
     assert!(label.contains("1 user"), "{label}");
     let findings = scene.analysis().answered();
     let columns: Vec<&str> =
@@ -96,11 +96,10 @@ fn the_rate_has_bounds_that_meet_at_the_knee() {
 #[test]
 fn what_lacks_a_bar_at_one_point_takes_no_other_ones_place() {
     let whole = users(Metric::Rate);
-    let answer = whole.first();
-    let mut curve = answer.curve.clone().unwrap();
-    curve.points[0].bars.remove(0);
+    let mut answer = whole.first();
+    answer.points[0].figures.remove(0);
     let findings::Curve { lines, limits, .. } =
-        crate::analysis::findings::curves::of(&answer, &curve);
+        crate::analysis::findings::curves::chart(&answer).unwrap();
     let dots = |line: usize| lines[line].dots.iter().map(|dot| dot.x).collect::<Vec<_>>();
     let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
     assert_eq!(labels, ["AES instructions", "no AES instructions"]);

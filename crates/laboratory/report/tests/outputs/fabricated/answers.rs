@@ -1,16 +1,17 @@
 //! The answers, in words that are not made from the figures, and their bars.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use answer::Mark;
-use answer::analysis::{Agreement, Answer, AnswerFigure, CrossCheck, Row};
+use answer::analysis::{Agreement, Answer, CrossCheck, Point, Row, RowFigure};
 use answer::findings::Headline;
-use load::Operation;
 use study::Metric;
+use study::testing::rule;
 
 use super::figure;
 
-pub(super) fn answers(cells: &[Row]) -> Vec<Answer> {
+pub(super) fn answers(cells: &[Arc<Row>]) -> Vec<Answer> {
     let mut answers = Vec::new();
     let servers = ["embedded", "nginx"];
     for (case, metric) in
@@ -59,20 +60,23 @@ pub(super) fn cross_check() -> CrossCheck {
     }
 }
 
-fn answer(cells: &[Row], case: &str, server: &str, metric: Metric) -> Answer {
-    let cells: Vec<&Row> = cells
-        .iter()
-        .filter(|cell| cell.case == case && cell.params["target.server"].to_string() == server)
-        .collect();
+fn answer(cells: &[Arc<Row>], case: &str, server: &str, metric: Metric) -> Answer {
+    let is_own =
+        |cell: &&Arc<Row>| cell.case == case && cell.params["target.server"].to_string() == server;
+    let cells: Vec<&Arc<Row>> = cells.iter().filter(is_own).collect();
+    let compare = match case {
+        "handshakes" => "target.certificate-key",
+        _ => "load.suite",
+    };
     let of = |cell: &Row| {
         let of_cell = if metric == Metric::TlsTax { Metric::GoodputPerServerCpu } else { metric };
         cell.figure(of_cell)
     };
     let baseline = of(cells[0]).map_or(1.0, |figure| figure.estimate.median);
-    let bar = |(i, cell): (usize, &&Row)| AnswerFigure {
+    let one = |(i, cell): (usize, &&Arc<Row>)| RowFigure {
+        row: (*cell).clone(),
+        value: cell.params[compare].clone(),
         label: cell.label.split_once(", ").unwrap().1.to_owned(),
-        cell: cell.name.clone(),
-        params: cell.params.clone(),
         is_baseline: i == 0,
         figure: of(cell).and_then(|found| match metric {
             Metric::TlsTax if i == 0 => None,
@@ -81,21 +85,24 @@ fn answer(cells: &[Row], case: &str, server: &str, metric: Metric) -> Answer {
         }),
         ratio: None,
         mark: cell.mark,
-        published: Vec::new(),
         projected: Vec::new(),
-        infeasible: None,
     };
     let is_marked = cells.iter().any(|cell| cell.mark == Some(Mark::ClientBound));
-    Answer {
-        question: None,
-        headline: None,
-        rule: match metric {
+    let baseline_value = cells[0].params[compare].to_string();
+    let point = Point {
+        rule: Arc::new(rule(case, metric, compare, &baseline_value)),
+        place: match metric {
             Metric::RatePerServerCpu => 0,
             Metric::GoodputPerServerCpu => 1,
             _ => 2,
         },
+        common: BTreeMap::from([("target.server".to_owned(), server.to_owned())]).into(),
+        figures: cells.iter().enumerate().map(one).collect(),
+        decisions: Arc::default(),
+    };
+    Answer {
+        common: point.common.clone(),
         notes: vec![format!("Of {server}.")],
-        derived: Vec::new(),
         purity: (case == "handshakes").then(|| {
             "These were handshakes: 1.00 full handshakes per connection, no request on any, at most \
              64 connections open, 0.3% of the server's descriptors used, no port lacking, no \
@@ -110,28 +117,6 @@ fn answer(cells: &[Row], case: &str, server: &str, metric: Metric) -> Answer {
             })
             .into_iter()
             .collect(),
-        case: case.to_owned(),
-        metric,
-        compare: if case == "handshakes" { "target.certificate-key" } else { "load.suite" }
-            .to_owned(),
-        operation: match case {
-            "handshakes" => Operation::Handshakes,
-            _ => Operation::Requests,
-        },
-        common: BTreeMap::from([("target.server".to_owned(), server.to_owned())]).into(),
-        common_in_words: vec![
-            if server == "nginx" { "nginx" } else { "embedded" }.to_owned(),
-        ],
-        bars: cells
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| metric != Metric::TlsTax || *i > 0)
-            .map(|(i, cell)| bar((i, cell)))
-            .collect(),
-        published: Vec::new(),
-        bill: None,
-        loopback: None,
-        predictions: Vec::new(),
-        curve: None,
+        ..Answer::plain(vec![point])
     }
 }

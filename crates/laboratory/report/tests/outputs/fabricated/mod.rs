@@ -8,8 +8,9 @@ mod machine;
 pub mod samples;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use answer::analysis::{Analysis, Decisions, Figure, Invalid, Remeasured, Repeated, Row};
+use answer::analysis::{Analysis, Answer, Figure, Invalid, Remeasured, Repeated, Row, RowFigure};
 use answer::claims::{ClaimResult, JudgedClaim};
 use answer::compare::ComparedRun;
 use answer::costs::Costs;
@@ -87,8 +88,22 @@ impl Fabricated {
 
     /// The cell whose label is so.
     pub fn cell_mut(&mut self, label: &str) -> &mut Row {
-        self.analysis.cells.iter_mut().find(|cell| cell.label == label).unwrap()
+        let cell = self.analysis.cells.iter_mut().find(|cell| cell.label == label);
+        Arc::make_mut(cell.unwrap())
     }
+
+    /// Changes all cells, those of its answers too.
+    pub fn change_cells(&mut self, change: impl Fn(&mut Row)) {
+        let Analysis { cells, answers, .. } = &mut self.analysis;
+        cells.iter_mut().for_each(|cell| change(Arc::make_mut(cell)));
+        for figure in answers.iter_mut().flat_map(figures_mut) {
+            figure.row = cells.iter().find(|cell| cell.name == figure.row.name).unwrap().clone();
+        }
+    }
+}
+
+pub fn figures_mut(answer: &mut Answer) -> impl Iterator<Item = &mut RowFigure> {
+    answer.points.iter_mut().flat_map(|point| &mut point.figures)
 }
 
 /// What is measured in a cell: per CPU-second of the server, and the client's CPU time for it.
@@ -182,7 +197,7 @@ pub fn whole() -> Fabricated {
         .flat_map(|round| SPECS.iter().enumerate().map(move |(i, spec)| (round, i, spec)))
         .map(|(round, i, spec)| line(spec, round, round * SPECS.len() + i))
         .collect();
-    let cells: Vec<Row> = SPECS.iter().map(|spec| cell(spec, &lines)).collect();
+    let cells: Vec<Arc<Row>> = SPECS.iter().map(|spec| cell(spec, &lines).into()).collect();
     let valid = lines.iter().filter(|trial| trial.line.valid).count();
     let analysis = Analysis {
         projections: Vec::new(),
@@ -202,7 +217,7 @@ pub fn whole() -> Fabricated {
         claims: claims(),
         source: "Intel, AES-GCM on Xeon E5 v3".to_owned(),
         started_unix_ms: lines.first().map(|trial| trial.line.started_unix_ms),
-        decisions: Decisions::default(),
+        decisions: Arc::default(),
         gates: Vec::new(),
         invalid: vec![Invalid {
             cell: "handshakes-0001".to_owned(),
@@ -233,10 +248,11 @@ pub fn without_nginx() -> Fabricated {
     run.analysis.trials.planned = run.lines.len();
     run.analysis.trials.valid = run.lines.iter().filter(|trial| trial.line.valid).count();
     run.analysis.answers.retain(|answer| !is_nginx(&answer.common));
-    for cell in run.analysis.cells.iter_mut().filter(|cell| is_nginx(&cell.params)) {
-        empty(cell);
-        cell.measured.trials = TrialCounts::default();
-    }
+    run.change_cells(|cell| {
+        if is_nginx(&cell.params) {
+            empty(cell, TrialCounts::default());
+        }
+    });
     let nginx = &mut run.targets[1];
     nginx.version = None;
     nginx.skipped = Some(format!("nginx is not installed: {HOSTILE}"));
@@ -256,10 +272,7 @@ pub fn of_nothing() -> Fabricated {
     analysis.warnings.clear();
     analysis.started_unix_ms = None;
     analysis.invalid.clear();
-    for cell in &mut analysis.cells {
-        empty(cell);
-        cell.measured.trials = TrialCounts { planned: ROUNDS, done: 0, valid: 0 };
-    }
+    run.change_cells(|cell| empty(cell, TrialCounts { planned: ROUNDS, done: 0, valid: 0 }));
     run
 }
 
@@ -269,14 +282,11 @@ pub fn all_invalid() -> Fabricated {
     for line in &mut run.lines {
         line.line.valid = false;
     }
+    run.change_cells(|cell| empty(cell, TrialCounts { planned: ROUNDS, done: ROUNDS, valid: 0 }));
     let analysis = &mut run.analysis;
     analysis.trials.valid = 0;
-    for cell in &mut analysis.cells {
-        empty(cell);
-        cell.measured.trials = TrialCounts { planned: ROUNDS, done: ROUNDS, valid: 0 };
-    }
-    for bar in analysis.answers.iter_mut().flat_map(|answer| &mut answer.bars) {
-        (bar.figure, bar.ratio, bar.mark) = (None, None, Some(Mark::NotMeasured));
+    for of in analysis.answers.iter_mut().flat_map(figures_mut) {
+        (of.figure, of.ratio, of.mark) = (None, None, Some(Mark::NotMeasured));
     }
     let invalid = run.lines.iter().map(|line| {
         let place = &line.place;
@@ -295,7 +305,7 @@ pub fn interrupted() -> Fabricated {
     let mut run = whole();
     run.lines.truncate(SPECS.len() + 3);
     run.lines.last_mut().unwrap().line.interrupted = true;
-    let cells: Vec<Row> = SPECS.iter().map(|spec| cell(spec, &run.lines)).collect();
+    let cells: Vec<Arc<Row>> = SPECS.iter().map(|spec| cell(spec, &run.lines).into()).collect();
     run.analysis.answers = answers(&cells);
     run.analysis.cells = cells;
     run.analysis.trials.done = run.lines.len();
@@ -304,8 +314,8 @@ pub fn interrupted() -> Fabricated {
     run
 }
 
-fn empty(cell: &mut Row) {
-    let MeasuredRow { name, case, label, params, trials, .. } = cell.measured.clone();
+fn empty(cell: &mut Row, trials: TrialCounts) {
+    let MeasuredRow { name, case, label, params, .. } = cell.measured.clone();
     cell.measured = MeasuredRow {
         name,
         case,
@@ -406,9 +416,9 @@ pub fn without_answers() -> Fabricated {
 /// The same cells later: each does twice as much, and one has another key.
 pub fn later() -> Fabricated {
     let mut run = whole();
-    for samples in run.analysis.cells.iter_mut().flat_map(|cell| cell.measured.samples.values_mut())
-    {
-        samples.iter_mut().for_each(|(_, sample)| *sample *= 2.0);
-    }
+    run.change_cells(|cell| {
+        let samples = cell.measured.samples.values_mut().flatten();
+        samples.for_each(|(_, sample)| *sample *= 2.0);
+    });
     run
 }

@@ -1,5 +1,7 @@
 //! Profiles of the cells: shares by class, the trials that they were sampled in, and their stacks.
 
+use std::sync::Arc;
+
 use journal::{Role, TrialLine};
 use observe::Fact;
 use profile::{Class, Event, Futexes, Profile};
@@ -35,7 +37,7 @@ pub fn sampled(mut run: Fabricated) -> Fabricated {
         run.stacks.push((cell.name.clone(), stacks));
         let measured = run.lines.iter().find(|trial| trial.place.cell == cell.name).unwrap();
         let sampled = in_trial(measured);
-        cell.profiles.extend(sampled.line.profile.clone());
+        Arc::make_mut(cell).profiles.extend(sampled.line.profile.clone());
         run.lines.push(sampled);
     }
     run

@@ -4,6 +4,8 @@
 
 mod driver;
 
+use std::sync::Arc;
+
 use answer::findings::{Axis, Chart, ChartLine, Curve, Dot, Quality};
 use driver::Browser;
 use serde_json::{Value, json};
@@ -117,8 +119,8 @@ fn charts_are_drawn_and_nothing_is_loaded() {
     let rates = 3;
     assert_eq!(charts.len(), answers + rates + 2 + 2);
     for (rule, chart) in charts[..answers].iter().enumerate() {
-        let of_rule = run.analysis.answers.iter().filter(|answer| answer.rule == rule);
-        let bars: usize = of_rule.map(|answer| answer.bars.len()).sum();
+        let of_rule = run.analysis.answers.iter().filter(|answer| answer.place == rule);
+        let bars: usize = of_rule.map(|answer| answer.figures().count()).sum();
         assert_eq!((&chart["bars"], &chart["rows"]), (&json!(bars), &json!(bars)), "{chart}");
     }
     // A bar for the server and one for the client, in the charts of CPU time.
@@ -400,7 +402,7 @@ fn light_and_dark_can_both_be_read() {
 fn a_phone_shows_all_without_moving_sideways() {
     let mut run = fabricated::without_nginx();
     run.analysis.answers[0].notes = vec![fabricated::HOSTILE.replace(' ', "")];
-    run.analysis.cells[0].measured.label = "a".repeat(200);
+    Arc::make_mut(&mut run.analysis.cells[0]).measured.label = "a".repeat(200);
     let shown = Shown::new(&run);
     shown.resize(PHONE);
     assert_eq!(shown.ask("innerWidth"), PHONE.0);

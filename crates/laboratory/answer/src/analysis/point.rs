@@ -1,71 +1,67 @@
-//! The cells that one answer compares, with their figures.
+//! Rows of one case that differ in the compared key alone, with their figures: an answer, or along a key one of its
+//! points.
 
 use keys::full;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use load::Operation;
 
 use crate::label::{label, label_in, server_words, with};
 use study::metric::{Kind, words_of};
 use study::{AnswerRule, Cell, Metric, Param, Params, Study};
+use units::Bytes;
 
-use super::bar::AnswerFigure;
 use super::decisions::{Decisions, RowRatio};
-use super::row::{Row, Valued, groups, operation};
+use super::row::{Row, groups, operation};
+use super::row_figure::RowFigure;
 use crate::figure::{Decided, Figure};
 use stats::Decision;
 
-/// Rows of one case that differ in the compared key alone.
-#[derive(Debug)]
-pub(super) struct Compared<'a> {
+/// The rows, beside each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    pub rule: Arc<AnswerRule>,
     /// The place of the rule in the study.
-    pub(super) place: usize,
-    pub(super) rule: &'a AnswerRule,
-    /// The other swept keys, with the values that all cells have.
-    pub(super) common: Params,
+    pub place: usize,
+    /// The other swept keys, with the values that all rows have.
+    pub common: Params,
     /// In the study's order, that of the baseline too.
-    pub(super) entries: Vec<Entry<'a>>,
-    decisions: &'a Decisions,
-    /// Whether all that the baseline was to be compared with was left out.
-    pub(super) is_alone: bool,
+    pub figures: Vec<RowFigure>,
+    pub decisions: Arc<Decisions>,
 }
 
-/// One of the cells, with its figure.
-#[derive(Debug, derive_more::Deref)]
-pub(super) struct Entry<'a> {
-    pub(super) row: &'a Row,
-    /// Of the compared key.
-    pub(super) value: &'a Param,
-    #[deref]
-    pub(super) bar: AnswerFigure,
-}
-
-impl<'a> Compared<'a> {
+impl Point {
     /// Those of each answer of a study: one for each combination of the keys that are swept beside the compared one,
-    /// without the cells whose targets were left out, which a report says once.
+    /// without the rows whose targets were left out, which a report says once. A baseline of which all was left out
+    /// that it is compared with answers nothing where others do.
     pub(super) fn all(
-        study: &'a Study,
-        rows: &'a [Row],
-        decisions: &'a Decisions,
+        study: &Study,
+        rows: &[Arc<Row>],
+        decisions: &Arc<Decisions>,
     ) -> Vec<Vec<Self>> {
-        let of_rule = |(place, rule): (usize, &'a AnswerRule)| {
-            let of = |(common, mut cells): (Params, Valued<'a>)| {
-                let planned = cells.len();
-                cells.retain(|(row, _)| row.skipped.is_none());
-                let entry = |(row, value): &(&'a Row, &'a Param)| {
-                    let bar =
-                        AnswerFigure::of((place, rule), &common, (row, value), &cells, decisions);
-                    Entry { row, value, bar }
-                };
-                let entries: Vec<Entry<'a>> = cells.iter().map(entry).collect();
+        let of_rule = |(place, rule): (usize, &AnswerRule)| {
+            let shared = Arc::new(rule.clone());
+            let of = |(common, mut rows): (Params, Vec<&Arc<Row>>)| {
+                let planned = rows.len();
+                rows.retain(|row| row.skipped.is_none());
+                let of =
+                    |row: &&Arc<Row>| RowFigure::of((place, rule), &common, row, &rows, decisions);
+                let figures: Vec<RowFigure> = rows.iter().map(of).collect();
                 let is_alone =
-                    entries.len() < planned && entries.iter().all(|entry| entry.is_baseline);
-                Self { place, rule, common, entries, decisions, is_alone }
+                    figures.len() < planned && figures.iter().all(|figure| figure.is_baseline);
+                let (rule, decisions) = (shared.clone(), decisions.clone());
+                (is_alone, Self { rule, place, common, figures, decisions })
             };
             let all = groups(rule, rows).into_iter().map(of);
-            all.filter(|of| !of.entries.is_empty()).collect()
+            all.filter(|(_, of)| !of.figures.is_empty()).collect::<Vec<_>>()
         };
-        study.answers.iter().enumerate().map(of_rule).collect()
+        let mut all: Vec<Vec<(bool, Self)>> =
+            study.answers.iter().enumerate().map(of_rule).collect();
+        if all.iter().flatten().any(|(is_alone, _)| !is_alone) {
+            all.iter_mut().for_each(|of_rule| of_rule.retain(|(is_alone, _)| !is_alone));
+        }
+        all.into_iter().map(|of_rule| of_rule.into_iter().map(|(_, of)| of).collect()).collect()
     }
 
     /// One over another.
@@ -80,51 +76,51 @@ impl<'a> Compared<'a> {
 
     /// How many comparisons were decided together with these.
     pub(super) fn family(&self) -> usize {
-        self.decisions.family(self.place, self.entries[0].row).count()
+        self.decisions.family(self.place, &self.figures[0].row).count()
     }
 
     /// Whether what is compared with the baseline, or to be chosen, has too few trials.
     pub(super) fn has_too_few(&self) -> bool {
-        let is_own = |of: &&RowRatio| self.entries.iter().any(|entry| entry.row.name == of.row);
-        let mut own = self.decisions.family(self.place, self.entries[0].row).filter(is_own);
+        let is_own = |of: &&RowRatio| self.figures.iter().any(|entry| entry.row.name == of.row);
+        let mut own = self.decisions.family(self.place, &self.figures[0].row).filter(is_own);
         own.any(|of| of.ratio.as_ref().is_ok_and(|of| of.decision == Decision::TooFew))
     }
 
-    pub(super) fn baseline(&self) -> Option<&Entry<'a>> {
-        self.entries.iter().find(|entry| entry.is_baseline)
+    pub(super) fn baseline(&self) -> Option<&RowFigure> {
+        self.figures.iter().find(|entry| entry.is_baseline)
     }
 
     /// All but the baseline.
-    pub(super) fn others(&self) -> impl Iterator<Item = &Entry<'a>> {
-        self.entries.iter().filter(|entry| !entry.is_baseline)
+    pub(super) fn others(&self) -> impl Iterator<Item = &RowFigure> {
+        self.figures.iter().filter(|entry| !entry.is_baseline)
     }
 
-    /// The cell with this value.
-    pub(super) fn entry(&self, value: &Param) -> Option<&Entry<'a>> {
-        self.entries.iter().find(|entry| entry.value == value)
+    /// That of the row with this value.
+    pub(super) fn figure_of(&self, value: &Param) -> Option<&RowFigure> {
+        self.figures.iter().find(|entry| entry.value == *value)
     }
 
     /// The cells that have a bar: all, but a tax has none for what it is taken against.
-    pub(super) fn shown(&self) -> impl Iterator<Item = &Entry<'a>> {
+    pub fn shown(&self) -> impl Iterator<Item = &RowFigure> {
         let is_tax = self.kind() == Kind::Tax;
-        self.entries.iter().filter(move |entry| !(is_tax && entry.is_baseline))
+        self.figures.iter().filter(move |entry| !(is_tax && entry.is_baseline))
     }
 
     /// Those that have a figure too.
-    pub(super) fn measured(&self) -> Vec<(&Entry<'a>, &Figure)> {
+    pub(super) fn measured(&self) -> Vec<(&RowFigure, &Figure)> {
         self.shown().filter_map(|entry| Some((entry, entry.figure.as_ref()?))).collect()
     }
 
     /// What all cells have alike, if they do; what are no cells have nothing.
     pub(super) fn shared<T: PartialEq>(&self, of: impl Fn(&Cell) -> T) -> Option<T> {
-        let mut values = self.entries.iter().map(|entry| entry.row.cell().map(&of));
+        let mut values = self.figures.iter().map(|entry| entry.row.cell().map(&of));
         let first = values.next()?;
         values.all(|value| value == first).then_some(first)?
     }
 
     /// What one operation is; requests where the cells differ.
     pub(super) fn operation(&self) -> Operation {
-        operation(self.entries.iter().map(|entry| entry.row))
+        operation(self.figures.iter().map(|entry| &*entry.row))
     }
 
     /// What the metric says of the server.
@@ -155,9 +151,24 @@ impl<'a> Compared<'a> {
         self.rule.metric.row().is_of_bodies
     }
 
-    /// What all have in common, in words.
-    pub(super) fn common_in_words(&self) -> Vec<String> {
-        self.common.iter().map(|(key, value)| self.label(key, value)).collect()
+    /// Whether its rows are compared: of an algorithm only some sizes are.
+    pub(super) fn is_compared(&self) -> bool {
+        self.rule.is_compared_at(&self.common)
+    }
+
+    /// Its value of a key in words, without a noun after a size.
+    pub(super) fn short_label(&self, key: &str) -> String {
+        match self.common.get(key).and_then(Param::only_size) {
+            Some(only) => only.in_words(),
+            None => self.label_at(key),
+        }
+    }
+
+    /// Its value of a key as a number: bytes, or a count.
+    pub(super) fn number(&self, key: &str) -> Option<f64> {
+        let param = self.common.get(key)?;
+        let number = param.count().or_else(|| param.only_size().map(|Bytes(only)| only));
+        number.map(|number| number as f64)
     }
 
     /// The value that all of it has of a key, in words; empty where it has none.
@@ -168,7 +179,7 @@ impl<'a> Compared<'a> {
     /// A value of a key in the words of what the rows do: `16 connections`, `16 users`.
     pub(super) fn label(&self, key: &str, value: &Param) -> String {
         let has = |row: &&Row| row.params.get(key).is_some_and(|own| own == value);
-        let rows = self.entries.iter().map(|entry| entry.row);
+        let rows = self.figures.iter().map(|entry| &*entry.row);
         // The first that was measured knows the version of its library.
         let mut rows: Vec<&Row> = rows.filter(has).collect();
         rows.sort_by_key(|row| row.trials.valid == 0);
@@ -184,8 +195,8 @@ impl<'a> Compared<'a> {
     }
 
     /// A cell after its figure: `with AES-128-GCM`.
-    pub(super) fn with(&self, entry: &Entry<'_>) -> String {
-        with(entry.value, &entry.label)
+    pub(super) fn with(&self, entry: &RowFigure) -> String {
+        with(&entry.value, &entry.label)
     }
 
     /// What the cells have in common, in brackets after a space: ` (nginx, 1 MiB objects)`. The
@@ -227,8 +238,8 @@ impl<'a> Compared<'a> {
     }
 
     /// Why a cell has no figure.
-    pub(super) fn lacking(&self, entry: &Entry<'_>) -> String {
-        let row = entry.row;
+    pub(super) fn lacking(&self, entry: &RowFigure) -> String {
+        let row = &entry.row;
         let counts = row.trials;
         if let (Some(search), Some(infeasible)) = (&row.search, row.infeasible()) {
             return format!("no load meets {}: {infeasible}", search.limit);
@@ -262,7 +273,7 @@ impl<'a> Compared<'a> {
     }
 
     /// Why a cell has no ratio to the baseline; `None` where it has one.
-    pub(super) fn why_unpaired(&self, entry: &Entry<'_>, baseline: &Entry<'_>) -> Option<String> {
+    pub(super) fn why_unpaired(&self, entry: &RowFigure, baseline: &RowFigure) -> Option<String> {
         let mut beside = self.decisions.beside_baseline(self.place);
         let why = beside.find(|of| of.row == entry.row.name)?.ratio.as_ref().err()?;
         Some(why.in_words([&self.with(entry), &self.with(baseline)]))
