@@ -80,7 +80,7 @@ pub(crate) fn ratios_by_round(ours: &[(u32, f64)], theirs: &[(u32, f64)]) -> Vec
 }
 
 /// Figures by round less those of the same rounds of another; `None` where no round has both.
-pub(crate) fn difference(ours: &[(u32, f64)], theirs: &[(u32, f64)]) -> Option<Figure> {
+pub fn difference(ours: &[(u32, f64)], theirs: &[(u32, f64)]) -> Option<Figure> {
     let (rounds, (ours, theirs)) = of_same_rounds(ours, theirs);
     let differences = ours.iter().zip(&theirs).map(|(ours, theirs)| ours - theirs);
     Figure::by_round(rounds, differences.collect())

@@ -16,7 +16,7 @@ pub(crate) const BENCH: u32 = 2;
 /// `toll bench instructions --json`.
 pub(crate) const INSTRUCTIONS: u32 = 1;
 /// `toll plan --json` and `plan.json`.
-pub(crate) const PLAN: u32 = 4;
+pub(crate) const PLAN: u32 = 5;
 /// `toll watch --json` and `bill.json`.
 pub(crate) const WATCH: u32 = 1;
 /// `toll check --json`, with `--apply`, `--restore` and `--like` too.

@@ -1,39 +1,47 @@
 //! `toll plan`: how many cores traffic needs, checked by the traffic itself.
 
 mod arguments;
+mod bench;
 mod cells;
 mod document;
 mod energy;
 mod latency;
+mod lever_words;
 mod log;
 mod memory;
+mod offers;
 mod outcome;
 mod page;
 mod parts;
 mod percent;
 mod rounds;
+mod savings;
 mod scaling;
+mod today;
+mod together;
 mod traffic;
+mod tried;
 mod words;
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::time::SystemTime;
+use std::sync::atomic::Ordering;
 
 use answer::gate::Reached;
-use experiment::{Ended, Event};
-use journal::{Results, TrialLine};
+use journal::Results;
 use observe::Machine;
 use study::Study;
 
 use crate::json::Versioned;
 use crate::outputs::{self, Found};
-use crate::progress::RunProgress;
+use crate::progress::in_minutes;
 use crate::{Exit, Failure, interrupt, json};
 pub(crate) use arguments::Arguments;
-use cells::{CORRECTIONS, Cells, Window};
-use outcome::LinkUse;
+use bench::{Bench, results_in};
+use cells::{CORRECTIONS, Cells, Rates, Window};
+use outcome::{LinkUse, PlanOutcome};
+use together::Combination;
 use traffic::PlannedTraffic;
+use tried::Tried;
 
 /// Whether this file has a plan, not a study.
 pub(crate) fn is_in(file: &str) -> bool {
@@ -72,37 +80,50 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     let wanted = PlannedTraffic::of(arguments, log)?;
     let mut cells = Cells::new(arguments, &wanted)?;
     let folder = tempfile::tempdir().map_err(Failure::request)?;
-    let pilot = |number: usize, study: &str, cells: &mut Cells| {
-        let results = results_in(folder.path(), &format!("pilot-{number}"))?;
-        let lines = measure(study, &results, arguments.json, &interrupted)?;
-        lines.map(|lines| cells.rates(&lines)).transpose()
-    };
-    let mut rates = pilot(0, &cells.closed_loop(), &mut cells)?;
-    for (number, trials) in (1..).zip(CORRECTIONS) {
-        let Some(found) = rates else { break };
-        rates = pilot(number, &cells.open_loop(&Window::Pilot, trials, &found), &mut cells)?;
+    let mut bench = Bench::new(folder.path(), arguments.json, &interrupted);
+    let Some(pilot) = bench.pilot(&cells.closed_loop())? else { return Ok(Exit::Interrupted) };
+    let mut rates = cells.rates(&pilot)?;
+    let mut tried = None;
+    if arguments.levers.is_some() {
+        let chosen =
+            Tried::choose(arguments, &wanted, (&mut cells, &mut rates), &pilot, &mut bench)?;
+        let Some(chosen) = chosen else { return Ok(Exit::Interrupted) };
+        announce(&chosen);
+        tried = Some(chosen);
     }
-    let Some(rates) = rates else { return Ok(Exit::Interrupted) };
+    for trials in CORRECTIONS {
+        let pilot = bench.pilot(&cells.open_loop(&Window::Pilot, trials, &rates))?;
+        let Some(pilot) = pilot else { return Ok(Exit::Interrupted) };
+        rates = cells.rates(&pilot)?;
+    }
+    if let Some(tried) = &mut tried {
+        tried.drop_without(&cells);
+    }
     let results = outputs::folder(arguments.out.as_deref(), "plan")?;
     let study = cells.open_loop(&Window::Measured, arguments.trials, &rates);
-    let lines = measure(&study, &results, arguments.json, &interrupted)?;
-    let Some(lines) = lines else {
+    let (lines, is_whole) = bench.measure(&study, &results)?;
+    // Of levers, what was measured until then is kept.
+    if !is_whole && (tried.is_none() || lines.iter().all(|of| of.place.round == 0)) {
         let folder = results.folder().display();
         crate::note(format_args!(
             "interrupted; toll run --continue {folder} measures the rest of its cells"
         ));
         return Ok(Exit::Interrupted);
-    };
+    }
     let several = cells.several_cores(arguments.trials, &rates);
     let mut on_several = Vec::new();
-    if of_plan(&several)?.cells.len() > 1 {
+    if is_whole && of_plan(&several)?.cells.len() > 1 {
         let results = results_in(results.folder(), "cores")?;
-        match measure(&several, &results, arguments.json, &interrupted)? {
-            Some(lines) => on_several = lines,
-            None => return Ok(Exit::Interrupted),
+        match bench.measure(&several, &results)? {
+            (lines, true) => on_several = lines,
+            (_, false) => return Ok(Exit::Interrupted),
         }
     }
-    let mut outcome = rounds::outcome(arguments, &wanted, &cells, &lines, &on_several)?;
+    let mut outcome =
+        rounds::outcome(arguments, &wanted, &cells, tried.as_ref(), &lines, &on_several)?;
+    if let Some(tried) = &tried {
+        combine(arguments, tried, (&mut cells, &rates), &mut bench, &results, &mut outcome)?;
+    }
     let machine = results.machine().map_err(Failure::measurement)?;
     outcome.links = LinkUse::all();
     outcome.cpu_quota = machine.as_ref().and_then(Machine::cpu_quota);
@@ -111,11 +132,14 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         let why = "too few of them end in a second for a trial to have them, so that the check has kept ones";
         outcome.not_measured.push(format!("new connections beside the rest: {why}"));
     }
-    if let Some(open) = arguments.open_connections {
+    let is_interrupted = || interrupted.load(Ordering::Relaxed);
+    if let Some(open) = arguments.open_connections.filter(|_| !is_interrupted()) {
         // With a process for each trial, and kept beside the others.
         let memory = results_in(results.folder(), "memory")?;
-        let lines = measure(&cells.memory(open), &memory, arguments.json, &interrupted)?;
-        let Some(lines) = lines else { return Ok(Exit::Interrupted) };
+        let (lines, is_whole) = bench.measure(&cells.memory(open), &memory)?;
+        if !is_whole {
+            return Ok(Exit::Interrupted);
+        }
         outcome.remember(open, &lines);
     }
     let file = serde_json::to_string_pretty(&Versioned { schema: json::PLAN, of: &outcome });
@@ -132,6 +156,9 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
             crate::print(&format!("Everything is in {folder}; plan.html shows it.\n"));
         }
     }
+    if is_interrupted() {
+        return Ok(Exit::Interrupted);
+    }
     if !outcome.check.holds() {
         return Err(Failure::measurement("the plan did not stand its check"));
     }
@@ -141,37 +168,47 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     }
 }
 
-fn results_in(parent: &Path, name: &str) -> Result<Results, Failure> {
-    Results::create(parent, name, SystemTime::now()).map_err(Failure::request)
+/// Says what is tried, and how long all takes, before it begins.
+fn announce(tried: &Tried) {
+    let no_time = match &*tried.no_time {
+        [] => String::new(),
+        changes => format!(" No time for: {} (--time).", changes.join("; ")),
+    };
+    crate::note(format_args!(
+        "{} to come: {}.{no_time}",
+        in_minutes(tried.takes),
+        tried.names().join("; ")
+    ));
+}
+
+/// Measures the best changes together, and the traffic with them.
+fn combine(
+    arguments: &Arguments,
+    tried: &Tried,
+    (cells, rates): (&mut Cells, &Rates),
+    bench: &mut Bench<'_>,
+    results: &Results,
+    outcome: &mut PlanOutcome,
+) -> Result<(), Failure> {
+    let scale = outcome.scale;
+    let Some(levers) = &mut outcome.levers else { return Ok(()) };
+    let Some(combination) = Combination::choose(tried, levers, cells) else {
+        levers.no_combination = Some("no change is shown to save anything".to_owned());
+        return Ok(());
+    };
+    let results = results_in(results.folder(), "together")?;
+    let measured = combination.measure(arguments, cells, rates, bench, &results);
+    let found = measured.and_then(|(lines, is_whole)| match is_whole {
+        true => combination.outcome(cells, scale, levers, &lines),
+        false => Err(Failure::measurement("it was interrupted")),
+    });
+    match found {
+        Ok(together) => levers.together = Some(together),
+        Err(failure) => levers.no_combination = Some(failure.message),
+    }
+    Ok(())
 }
 
 fn of_plan(text: &str) -> Result<Study, Failure> {
     file::parse("plan.toml", text, &crate::topology()?, None).map_err(Failure::request)
-}
-
-/// Measures a study; its trials, or `None` where it was interrupted.
-fn measure(
-    text: &str,
-    results: &Results,
-    is_silent: bool,
-    interrupted: &AtomicBool,
-) -> Result<Option<Vec<TrialLine>>, Failure> {
-    let study = of_plan(text)?;
-    let _lock = results.lock().map_err(Failure::request)?;
-    results.write_study(text, &study).map_err(Failure::measurement)?;
-    let experiments = experiment::of(&study);
-    crate::machine::write(&experiments, results)?;
-    for experiment in experiments {
-        experiment.check()?;
-        let mut progress = RunProgress::new(!is_silent);
-        let mut tell = |event: Event<'_>| match event {
-            Event::Lacks(text) => progress.beside(|| crate::note(text)),
-            Event::Progress { left, words } => progress.show(left, words),
-            Event::Says(_) | Event::Started(_) | Event::Finished { .. } => {}
-        };
-        if experiment.run(results, interrupted, &mut tell)? == Ended::Interrupted {
-            return Ok(None);
-        }
-    }
-    Ok(Some(results.entries().map_err(Failure::measurement)?.trials))
 }

@@ -7,9 +7,10 @@ use ::load::{Http, Mix, Percent};
 use capacity::LogFormat;
 use clap::ValueHint;
 use tls::{CertificateKey, Group, Suite};
-use units::{BitsPerSecond, PerSecond};
+use units::{BitsPerSecond, Nanos, PerSecond};
 
 use super::latency;
+use super::offers::{self, Kinds};
 use crate::{Failure, OUTPUT};
 
 /// Say how many cores a server needs for some traffic, and check that by loading it with this traffic.
@@ -17,7 +18,8 @@ use crate::{Failure, OUTPUT};
 /// Full and resumed handshakes, requests and bytes are measured apart, each as often as keeps a core
 /// so busy as is planned. What they cost together is compared with what the traffic itself costs,
 /// which is loaded in proportion: as much as keeps one core so busy, and a quarter of a core. It
-/// takes two to three minutes.
+/// takes two to three minutes. --levers also measures what would lower the cores, and the best
+/// changes together.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -25,7 +27,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = [
         "new_connections", "goodput", "access_log", "log_format", "requests_per_connection", "resumed", "object", "server",
         "growth", "peak", "certificate_key", "suite", "group", "http", "streams", "busy", "latency", "open_connections",
-        "price", "trials",
+        "price", "trials", "levers", "keep", "time", "resumed_to", "requests_per_connection_to",
     ])]
     pub(super) file: Option<PathBuf>,
 
@@ -121,6 +123,29 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(2..=1_000), help_heading = PLAN)]
     pub(super) trials: u32,
 
+    /// Measure what would lower the cores, each change with this traffic, and the best together
+    ///
+    /// All that this server has, or some: certificate-key, resumption, requests-per-connection, group, suite, tls,
+    /// http, record-size, session-cache, send, library, system, accelerator. The likeliest savings come first.
+    #[arg(long, value_name = "LIST", num_args = 0..=1, default_missing_value = offers::ALL, help_heading = LEVERS)]
+    pub(super) levers: Option<Kinds>,
+
+    /// With --levers: what cannot be changed, such as certificate-key,http
+    #[arg(long, value_name = "LIST", requires = "levers", help_heading = LEVERS)]
+    pub(super) keep: Option<Kinds>,
+
+    /// With --levers: how long all of it may take
+    #[arg(long, value_name = "TIME", requires = "levers", value_parser = Nanos::or_seconds, default_value_t = Nanos(480_000_000_000), help_heading = LEVERS)]
+    pub(super) time: Nanos,
+
+    /// With --levers: the share of connections that could resume a session [default: 80%]
+    #[arg(long, value_name = "PERCENT", requires = "levers", help_heading = LEVERS)]
+    pub(super) resumed_to: Option<Percent>,
+
+    /// With --levers: the requests that each connection could have [default: 60]
+    #[arg(long, value_name = "N", requires = "levers", help_heading = LEVERS)]
+    pub(super) requests_per_connection_to: Option<NonZeroU32>,
+
     /// The folder of the results, as for toll run
     ///
     /// [default: results/TIME-plan]
@@ -139,6 +164,7 @@ pub(crate) struct Arguments {
 const TRAFFIC: &str = "Traffic";
 const TARGET: &str = "Server";
 const PLAN: &str = "Plan";
+const LEVERS: &str = "What to change";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -146,6 +172,7 @@ Examples:
       --object '4KiB 70%, 64KiB 25%, 4MiB 5%' --certificate-key ecdsa:p256
   toll plan --goodput 20Gb/s --object 4MiB --requests-per-connection 20 --busy 50%
   toll plan --access-log /var/log/nginx/access.log.1.gz --growth 30% --price 0.043/h
+  toll plan --access-log access.log.gz --levers --keep http --price 0.043/h
 
 Exit codes: 0 done; 1 the latency is not kept; 2 the request was wrong; 3 the check failed: the costs do not explain what the
 traffic costs, or something other than the server limited it.";

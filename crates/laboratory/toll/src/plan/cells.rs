@@ -1,38 +1,34 @@
-//! The studies of a plan: one that isolates each part, after a pilot that says how often a core can do it.
+//! The studies of a plan: one that isolates each part, after a pilot that says how often a core can do it. A changed
+//! server is measured in the parts that the changes touch; parts that are alike are measured once.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::num::NonZeroU32;
 
-use ::load::{Http, Percent};
-use capacity::{Costs, Request, Traffic};
+use capacity::{Costs, Request};
 use journal::TrialLine;
 use keys::full;
 use study::Metric;
-use tls::{CertificateKey, KeyExchange, Suite};
 
 use super::arguments::Arguments;
-use super::parts::{
-    self, AT_A_QUARTER, FULL, MEMORY, OTHER, OTHER_KEY, REQUESTS, RESUMED, TRAFFIC,
-};
+use super::offers::Offer;
+use super::parts::{self, AT_A_QUARTER, FULL, MEMORY, OTHER, REQUESTS, RESUMED, TRAFFIC};
 use super::scaling;
-use super::traffic::PlannedTraffic;
+use super::today::{Keys, Today, entry, write_case, write_keys};
+use super::traffic::{PlannedTraffic, Shape};
 use crate::Failure;
 
 /// How busy a core is that mostly waits.
 const QUARTER: f64 = 0.25;
 
-/// The other size, where the traffic's is not near it; what a byte costs follows from two.
-const SMALL: u64 = 1 << 10;
-const LARGE: u64 = 64 << 10;
+/// How often in a second each case happens, by its name.
+pub(super) type Rates = BTreeMap<String, f64>;
 
+#[derive(Debug, Clone)]
 pub(super) struct Cells {
-    common: String,
+    today: Today,
     pub(super) cases: Vec<Case>,
-    /// Why the other key's case is not among them, where it cannot be measured: it only prices another choice.
-    pub(super) no_other_key: Option<String>,
-    traffic: Traffic,
-    resumed: Percent,
-    requests_per_connection: NonZeroU32,
+    /// Why cases that a plan can do without are not measured.
+    pub(super) dropped: BTreeMap<String, String>,
 }
 
 /// Connections that are open at a time, which is enough for a core that has room left.
@@ -56,12 +52,34 @@ const MOST_OPEN: u64 = 1_500;
 /// change with the rate, so that once is not enough; and one trial may be disturbed.
 pub(super) const CORRECTIONS: [u32; 2] = [2, 3];
 
+#[derive(Debug, Clone)]
 pub(super) struct Case {
     pub(super) name: String,
     part: &'static str,
-    keys: String,
+    keys: Keys,
     /// How busy it is to keep a core, 0 to 1.
     pub(super) busy: f64,
+    /// Whether the plan stands without it.
+    is_optional: bool,
+    /// Of the traffic itself: how connections are used, and where its parts are measured.
+    whole: Option<Changed>,
+}
+
+/// Where the parts of a server are measured: the names of their cases.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Places {
+    full: String,
+    /// Where sessions are resumed.
+    resumed: Option<String>,
+    requests: String,
+    other: String,
+}
+
+/// A server with some changes, or none: where it is measured, and the traffic that it has then.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Changed {
+    pub(super) places: Places,
+    pub(super) shape: Shape,
 }
 
 /// How long trials are.
@@ -70,104 +88,161 @@ pub(super) enum Window {
     Measured,
 }
 
+impl Places {
+    /// Those of the server as it is; `suffix` is of the cells' names.
+    fn today(suffix: &str, is_resumed: bool) -> Self {
+        let place = |part: &str| format!("{part}{suffix}");
+        let resumed = is_resumed.then(|| place(RESUMED));
+        Self { full: place(FULL), resumed, requests: place(REQUESTS), other: place(OTHER) }
+    }
+
+    /// What each part costs, by what an operation of its case takes.
+    pub(super) fn costs<E>(&self, each: impl Fn(&str) -> Result<Request, E>) -> Result<Costs, E> {
+        let [request, other] = [each(&self.requests)?, each(&self.other)?];
+        let byte = request.byte(&other);
+        let beside = |place: &str| Ok(connection(&each(place)?, &request, &other));
+        let full = beside(&self.full)?;
+        let resumed = self.resumed.as_deref().map(beside).transpose()?.unwrap_or(full);
+        Ok(Costs { full, resumed, request, byte })
+    }
+
+    pub(super) fn cases(&self) -> impl Iterator<Item = &str> {
+        let always = [&self.full, &self.requests, &self.other];
+        always.into_iter().chain(&self.resumed).map(String::as_str)
+    }
+}
+
 impl Cells {
+    /// The server as it is; where changes are measured too, without the parts at a quarter of a core.
     pub(super) fn new(arguments: &Arguments, wanted: &PlannedTraffic) -> Result<Self, Failure> {
-        let Arguments { server, certificate_key: key, suite, group, http, streams, .. } = arguments;
-        let is_resumed = wanted.resumed.get() > 0;
-        // QUIC is rustls' in the embedded server.
-        let quic = match (http, server.as_str()) {
-            (Http::V3, "embedded") => "quic = true\nlibrary = \"rustls-ring\"\n",
-            (Http::V3, _) => "quic = true\n",
-            (Http::V1 | Http::V2, _) => "",
-        };
-        let common = format!(
-            "schema = 1\nquestion = \"How many cores does this traffic need?\"\nseed = 7\n\
-             [target]\nif-missing = \"fail\"\nserver = \"{}\"\ncertificate-key = \"{key}\"\n\
-             tickets = {is_resumed}\nsession-cache = false\nencrypt-then-mac = false\n{quic}\
-             [load]\nsuite = \"{suite}\"\nencrypt-then-mac = false\n{}",
-            server.escape_default(),
-            group.map(|group| format!("group = \"{group}\"\n")).unwrap_or_default(),
-        );
-        let mean = wanted.traffic.mean_bytes;
-        let other = if mean < 4.0 * SMALL as f64 { LARGE } else { SMALL };
-        let requests_on = |streams: u32, object: &str| {
-            let version = match http {
-                Http::V1 => String::new(),
-                Http::V2 | Http::V3 => {
-                    format!("load.http = \"{http}\"\nload.streams = {streams}\n")
-                }
+        let today = Today::of(arguments, wanted);
+        let shape = today.shape;
+        let is_resumed = shape.resumed.get() > 0;
+        let mut cells = Self { today, cases: Vec::new(), dropped: BTreeMap::new() };
+        let quarter = (AT_A_QUARTER, QUARTER);
+        let all = [("", arguments.busy()), quarter];
+        let wanted = if arguments.levers.is_some() { &all[..1] } else { &all[..] };
+        for (suffix, busy) in wanted {
+            let places = Places::today(suffix, is_resumed);
+            let parts = [FULL, RESUMED, REQUESTS, OTHER, TRAFFIC].into_iter();
+            for part in parts.filter(|part| is_resumed || *part != RESUMED) {
+                let whole = Changed { places: places.clone(), shape };
+                cells.cases.push(Case {
+                    name: format!("{part}{suffix}"),
+                    part,
+                    keys: cells.today.keys(part, &[]).unwrap_or_default(),
+                    busy: *busy,
+                    is_optional: false,
+                    whole: (part == TRAFFIC).then_some(whole),
+                });
+            }
+        }
+        Ok(cells)
+    }
+
+    /// The server as it is, by the cells whose names end so.
+    pub(super) fn unchanged(&self, suffix: &str) -> Changed {
+        let shape = self.today.shape;
+        Changed { places: Places::today(suffix, shape.resumed.get() > 0), shape }
+    }
+
+    /// What the server with these changes is measured by. Cases that are lacking are added: their names begin with
+    /// that.
+    ///
+    /// # Errors
+    /// Why it cannot be: the changes contradict each other, or what is.
+    pub(super) fn add(&mut self, name: &str, changes: &[&Offer]) -> Result<Changed, String> {
+        let shape = changes.iter().fold(self.today.shape, |shape, of| of.shape(shape));
+        let mut added = Vec::new();
+        let mut place = |part| {
+            let keys = self.today.keys(part, changes)?;
+            let is_same = |case: &&Case| {
+                case.part == part && case.keys == keys && case.busy == self.today.busy
             };
-            format!("load.operation = \"requests\"\ntarget.object = \"{object}\"\n{version}")
+            if let Some(case) = self.cases.iter().find(is_same) {
+                return Ok(case.name.clone());
+            }
+            let name = format!("{name}-{part}");
+            let busy = self.today.busy;
+            let case =
+                Case { name: name.clone(), part, keys, busy, is_optional: true, whole: None };
+            added.push(case);
+            Ok::<_, String>(name)
         };
-        let requests = |object: &str| requests_on(streams.map_or(1, NonZeroU32::get), object);
-        let object = wanted.object.to_string();
-        // Each connection with one request for the smaller object, which is taken off again. It needs one stream;
-        // each further one would begin with a connection that has no session to resume.
-        let small = if other < LARGE { format!("{other}B") } else { object.clone() };
-        let connection = format!("{}load.requests-per-connection = 1\n", requests_on(1, &small));
-        let mut parts = vec![(FULL, connection.clone())];
-        if is_resumed {
-            parts.push((RESUMED, format!("{connection}load.resumption = \"100%\"\n")));
-        }
-        if let Some(suite) = of_ecdsa(suite).filter(|_| matches!(key, CertificateKey::Rsa(_))) {
-            let keys = format!(
-                "{connection}target.certificate-key = \"ecdsa:p256\"\nload.suite = \"{suite}\"\n"
-            );
-            parts.push((OTHER_KEY, keys));
-        }
-        parts.push((REQUESTS, requests(&object)));
-        parts.push((OTHER, requests(&format!("{other}B"))));
-        parts.push((TRAFFIC, requests(&object)));
-        let case = |(part, keys): &(&'static str, String), suffix: &str, busy| Case {
-            name: format!("{part}{suffix}"),
-            part,
-            keys: keys.clone(),
-            busy,
+        let is_resumed = shape.resumed.get() > 0;
+        let places = Places {
+            full: place(FULL)?,
+            resumed: is_resumed.then(|| place(RESUMED)).transpose()?,
+            requests: place(REQUESTS)?,
+            other: place(OTHER)?,
         };
-        let is_at_a_quarter = |of: &&(&'static str, String)| of.0 != OTHER_KEY;
-        let planned = parts.iter().map(|part| case(part, "", arguments.busy()));
-        let quarter = parts.iter().filter(is_at_a_quarter);
-        let cases = planned.chain(quarter.map(|part| case(part, AT_A_QUARTER, QUARTER))).collect();
-        let PlannedTraffic { traffic, resumed, requests_per_connection, .. } = *wanted;
-        let no_other_key = None;
-        Ok(Self { common, cases, no_other_key, traffic, resumed, requests_per_connection })
+        self.cases.extend(added);
+        Ok(Changed { places, shape })
+    }
+
+    /// Adds the traffic itself with these changes; the name of its case.
+    ///
+    /// # Errors
+    /// As of the parts.
+    pub(super) fn add_traffic(
+        &mut self,
+        name: &str,
+        changes: &[&Offer],
+        changed: &Changed,
+    ) -> Result<String, String> {
+        let keys = self.today.keys(TRAFFIC, changes)?;
+        let name = format!("{name}-{TRAFFIC}");
+        self.cases.push(Case {
+            name: name.clone(),
+            part: TRAFFIC,
+            keys,
+            busy: self.today.busy,
+            is_optional: true,
+            whole: Some(changed.clone()),
+        });
+        Ok(name)
+    }
+
+    /// Some of the cases alone.
+    pub(super) fn only(&self, is_wanted: impl Fn(&Case) -> bool) -> Self {
+        let cases = self.cases.iter().filter(|case| is_wanted(case)).cloned().collect();
+        Self { cases, today: self.today.clone(), dropped: BTreeMap::new() }
+    }
+
+    /// A study with these keys for all of its cases.
+    fn study(&self, trials: u32, keys: &[(&str, &str)]) -> String {
+        let mut text = format!(
+            "schema = 1\nquestion = \"How many cores does this traffic need?\"\nseed = 7\ntrials = {trials}\n"
+        );
+        let own = keys.iter().map(|(key, value)| entry(key, value));
+        write_keys(&mut text, &self.today.common);
+        write_keys(&mut text, &own.collect());
+        text
     }
 
     /// Each part as often as a core can. A full core's batches make it cheaper than one that has room left, so
     /// this says only where to begin.
     pub(super) fn closed_loop(&self) -> String {
-        let connections = self.of_full_cores(FULL_CORE);
-        let mut text = format!(
-            "trials = 1\n{}connections = {connections}\nwarmup = \"300ms\"\nduration = \"300ms\"\n",
-            self.common
+        let connections = self.of_full_cores(FULL_CORE).to_string();
+        let mut text = self.study(
+            1,
+            &[
+                ("load.connections", &*connections),
+                ("load.warmup", "300ms"),
+                ("load.duration", "300ms"),
+            ],
         );
-        let is_part = |case: &&Case| case.name == case.part && case.part != TRAFFIC;
+        let is_part = |case: &&Case| case.busy == self.today.busy && case.part != TRAFFIC;
         for Case { name, keys, .. } in self.cases.iter().filter(is_part) {
-            let _ = write!(text, "[[case]]\nname = \"{name}\"\n{keys}");
+            write_case(&mut text, name, keys);
         }
         text
     }
 
-    /// What each part costs, by what an operation of its cell takes; `suffix` is of the cells' names.
-    pub(super) fn costs<E>(
-        &self,
-        suffix: &str,
-        each: impl Fn(&str) -> Result<Request, E>,
-    ) -> Result<Costs, E> {
-        let part = |name: &str| each(&format!("{name}{suffix}"));
-        let [request, other] = [part(REQUESTS)?, part(OTHER)?];
-        let byte = request.byte(&other);
-        let full = connection(&part(FULL)?, &request, &other);
-        let resumed = match self.resumed.get() {
-            0 => full,
-            _ => connection(&part(RESUMED)?, &request, &other),
-        };
-        Ok(Costs { full, resumed, request, byte })
-    }
-
     /// How often in a second each keeps a core as busy as it is to, by what an operation took in a pilot. A
-    /// closed loop has neither the traffic nor a quarter of a core. The other key's case goes where it has no rate.
-    pub(super) fn rates(&mut self, pilot: &[TrialLine]) -> Result<Vec<f64>, Failure> {
+    /// closed loop has neither the traffic nor a quarter of a core. Cases that the plan can do without go where
+    /// they have no rate.
+    pub(super) fn rates(&mut self, pilot: &[TrialLine]) -> Result<Rates, Failure> {
         let each = |name: &str| {
             // The median trial, by what an operation takes.
             let valid = of_case(pilot, name).filter(|line| line.line.valid);
@@ -179,105 +254,133 @@ impl Cells {
                 format!("{name} cannot be measured: {why}")
             })
         };
-        let has_other_key = self.cases.iter().any(|case| case.part == OTHER_KEY);
-        if let Some(why) = each(OTHER_KEY).err().filter(|_| has_other_key) {
-            self.cases.retain(|case| case.part != OTHER_KEY);
-            self.no_other_key = Some(why);
-        }
         let rate = |case: &Case| {
-            let each = match case.part {
+            let each = match &case.whole {
                 _ if of_case(pilot, &case.name).next().is_some() => each(&case.name)?.cost,
-                TRAFFIC => {
-                    let costs = self.costs("", each)?;
-                    self.traffic.load(&costs).all() * 1e9 / self.traffic.requests_per_s()
+                Some(whole) => {
+                    let places = match case.is_optional {
+                        true => &whole.places,
+                        // A closed loop has none at a quarter.
+                        false => &self.unchanged("").places,
+                    };
+                    let costs = places.costs(each)?;
+                    let traffic = whole.shape.traffic;
+                    traffic.load(&costs).all() * 1e9 / traffic.requests_per_s()
                 }
-                part => each(part)?.cost,
+                None if case.is_optional => each(&case.name)?.cost,
+                None => each(case.part)?.cost,
             };
-            Ok(case.busy * 1e9 / each)
+            Ok::<_, String>(case.busy * 1e9 / each)
         };
-        self.cases.iter().map(rate).collect::<Result<_, String>>().map_err(Failure::measurement)
+        let mut rates = Rates::new();
+        let mut dropped = Vec::new();
+        for case in &self.cases {
+            match rate(case) {
+                Ok(rate) => {
+                    rates.insert(case.name.clone(), rate);
+                }
+                Err(why) if case.is_optional => dropped.push((case.name.clone(), why)),
+                Err(why) => return Err(Failure::measurement(why)),
+            }
+        }
+        self.cases.retain(|case| rates.contains_key(&case.name));
+        self.dropped.extend(dropped);
+        Ok(rates)
     }
 
     /// Connections that wait after a request, of a server that has had no load before. More of them than are
     /// needed for a figure say no more.
     pub(super) fn memory(&self, open: u32) -> String {
-        let connections = u64::from(open).clamp(Metric::LEAST_CONNECTIONS, MOST_OPEN);
-        format!(
-            "trials = 3\nrestart = \"trial\"\n{}connections = {connections}\noperation = \"requests\"\n\
-             arrival = \"paced 2s\"\nwarmup = \"4s\"\nduration = \"1s\"\n\
-             [[case]]\nname = \"{MEMORY}\"\ntarget.object = \"1KiB\"\n",
-            self.common
-        )
+        let connections = u64::from(open).clamp(Metric::LEAST_CONNECTIONS, MOST_OPEN).to_string();
+        let mut text = self.study(
+            3,
+            &[
+                ("restart", "trial"),
+                ("load.connections", &*connections),
+                (full::OPERATION, "requests"),
+                (full::ARRIVAL, "paced 2s"),
+                ("load.warmup", "4s"),
+                ("load.duration", "1s"),
+            ],
+        );
+        write_case(&mut text, MEMORY, &[entry(full::OBJECT, "1KiB")].into());
+        text
     }
 
     /// The traffic on one core and on as many as the machine has, all of them full, by how often one of them has it.
-    pub(super) fn several_cores(&self, trials: u32, rates: &[f64]) -> String {
+    pub(super) fn several_cores(&self, trials: u32, rates: &Rates) -> String {
         let connections = self.of_full_cores(FULL_CORES);
-        let mut text = format!(
-            "trials = {trials}\n{}connections = {connections}\nwarmup = \"300ms\"\nduration = \"700ms\"\n",
-            self.common
-        );
+        let times = [("load.warmup", "300ms"), ("load.duration", "700ms")];
+        let number = connections.to_string();
+        let mut text =
+            self.study(trials, &[&times[..], &[("load.connections", &*number)]].concat());
         if let Some((Case { keys, busy, .. }, rate)) = self.traffic_of(rates) {
-            let ends = self.ends(connections, rate / busy);
+            write_case(&mut text, TRAFFIC, keys);
+            write_keys(&mut text, &ends(&self.today.shape, connections, rate / busy));
             let cores = (full::CORES, scaling::CORES);
-            let _ = write!(
-                text,
-                "[[case]]\nname = \"{TRAFFIC}\"\n{keys}{ends}sweep.\"{}\" = {:?}\n",
-                cores.0, cores.1
-            );
+            let _ = writeln!(text, "sweep.\"{}\" = {:?}", cores.0, cores.1);
         }
         text
     }
 
-    /// The traffic where it keeps a core as busy as is planned, with its rate among those of all cases.
-    fn traffic_of(&self, rates: &[f64]) -> Option<(&Case, f64)> {
-        let mut cases = self.cases.iter().zip(rates.iter().copied());
-        cases.find(|(case, _)| case.name == TRAFFIC)
+    /// The traffic where it keeps a core as busy as is planned, with its rate.
+    fn traffic_of(&self, rates: &Rates) -> Option<(&Case, f64)> {
+        let case = self.cases.iter().find(|case| case.name == TRAFFIC)?;
+        Some((case, *rates.get(TRAFFIC)?))
     }
 
     /// Connections of a closed loop.
     fn of_full_cores(&self, most: u32) -> u32 {
-        if self.traffic.mean_bytes > LARGE_OBJECTS { most / 8 } else { most }
-    }
-
-    /// The keys that end the traffic's connections and resume some of them, for so many connections that together
-    /// have this rate of requests. None where they would live longer than trials can show: then they are kept.
-    fn ends(&self, connections: u32, rate: f64) -> String {
-        let life = f64::from(connections) * f64::from(self.requests_per_connection.get()) / rate;
-        if life > LONGEST_LIFE {
-            return String::new();
-        }
-        // The first connection of each place has no session to resume: with few connections they are most.
-        let resumption = match life < LONGEST_LIFE / 2.0 {
-            true => format!("load.resumption = \"{}\"\n", self.resumed),
-            false => String::new(),
-        };
-        let requests = self.requests_per_connection;
-        format!("load.requests-per-connection = {requests}\n{resumption}")
+        if self.today.shape.traffic.mean_bytes > LARGE_OBJECTS { most / 8 } else { most }
     }
 
     /// Whether the check has connections that end, at the rates of its cells.
-    pub(super) fn has_ends(&self, rates: &[f64]) -> bool {
-        self.traffic_of(rates).is_some_and(|(_, rate)| !self.ends(CONNECTIONS, rate).is_empty())
+    pub(super) fn has_ends(&self, rates: &Rates) -> bool {
+        let shape = &self.today.shape;
+        self.traffic_of(rates).is_some_and(|(_, rate)| !ends(shape, CONNECTIONS, rate).is_empty())
     }
 
     /// Each in an open loop at its rate.
-    pub(super) fn open_loop(&self, window: &Window, trials: u32, rates: &[f64]) -> String {
+    pub(super) fn open_loop(&self, window: &Window, trials: u32, rates: &Rates) -> String {
         let times = match window {
-            Window::Pilot => "warmup = \"300ms\"\nduration = \"500ms\"\n",
-            Window::Measured => "warmup = \"500ms\"\nduration = \"1s\"\n",
+            Window::Pilot => ["300ms", "500ms"],
+            Window::Measured => ["500ms", "1s"],
         };
-        let mut text =
-            format!("trials = {trials}\n{}connections = {CONNECTIONS}\n{times}", self.common);
-        for (Case { name, part, keys, .. }, rate) in self.cases.iter().zip(rates) {
-            let arrival = format!("load.arrival = \"poisson {rate:.3}/s\"\n");
-            let _ = write!(text, "[[case]]\nname = \"{name}\"\n{keys}{arrival}");
-            if *part == TRAFFIC {
-                text.push_str(&self.ends(CONNECTIONS, *rate));
+        let connections = CONNECTIONS.to_string();
+        let mut text = self.study(
+            trials,
+            &[
+                ("load.connections", &*connections),
+                ("load.warmup", times[0]),
+                ("load.duration", times[1]),
+            ],
+        );
+        for Case { name, keys, whole, .. } in &self.cases {
+            let Some(rate) = rates.get(name) else { continue };
+            write_case(&mut text, name, keys);
+            let _ = writeln!(text, "{} = \"poisson {rate:.3}/s\"", full::ARRIVAL);
+            if let Some(whole) = whole {
+                write_keys(&mut text, &ends(&whole.shape, CONNECTIONS, *rate));
             }
         }
         text
     }
+}
+
+/// The keys that end the traffic's connections and resume some of them, for so many connections that together
+/// have this rate of requests. None where they would live longer than trials can show: then they are kept.
+fn ends(shape: &Shape, connections: u32, rate: f64) -> Keys {
+    let requests = shape.requests_per_connection;
+    let life = f64::from(connections) * f64::from(requests.get()) / rate;
+    let mut keys = Keys::new();
+    if life <= LONGEST_LIFE {
+        keys.extend([entry(full::REQUESTS_PER_CONNECTION, &requests.to_string())]);
+        // The first connection of each place has no session to resume: with few connections they are most.
+        if life < LONGEST_LIFE / 2.0 {
+            keys.extend([entry(full::RESUMPTION, &shape.resumed.to_string())]);
+        }
+    }
+    keys
 }
 
 /// What a connection costs beside its request, which is for the smaller object.
@@ -293,13 +396,4 @@ fn of_case<'a>(lines: &'a [TrialLine], name: &'a str) -> impl Iterator<Item = &'
 /// Why a trial of the case is not valid.
 pub(super) fn why_invalid(lines: &[TrialLine], name: &str) -> Option<String> {
     of_case(lines, name).find_map(|line| line.line.why_invalid())
-}
-
-/// The same suite with an ECDSA certificate; that of TLS 1.3 is for all keys.
-fn of_ecdsa(suite: &'static Suite) -> Option<&'static Suite> {
-    match suite.key_exchange {
-        KeyExchange::Tls13 => Some(suite),
-        KeyExchange::EcdheRsa => suite.to_string().replace("_RSA_", "_ECDSA_").parse().ok(),
-        KeyExchange::Rsa | KeyExchange::EcdheEcdsa => None,
-    }
 }

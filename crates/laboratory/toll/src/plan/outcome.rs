@@ -3,9 +3,9 @@
 use ::load::Http;
 use capacity::Plan;
 use journal::TrialLine;
-use observe::{CpuQuota, Fact, KernelTlsCounters, Root};
+use observe::{CpuQuota, Fact, Root};
 use serde::Serialize;
-use stats::{Decision, Estimate};
+use stats::Estimate;
 use tls::CertificateKey;
 use units::BitsPerSecond;
 
@@ -13,6 +13,7 @@ use super::arguments::Arguments;
 use super::energy::Energy;
 use super::latency::Latency;
 use super::memory::Memory;
+use super::savings::{Levers, Scale};
 use super::scaling::Scaling;
 use super::traffic::PlannedTraffic;
 
@@ -31,15 +32,20 @@ pub(super) struct PlanOutcome {
     /// The cores of that which is in the plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) scaled_as_on: Option<u32>,
+    #[serde(skip)]
+    pub(super) scale: Scale,
     /// With as much of the traffic as keeps a core as busy as is planned.
     pub(super) check: Check,
     /// With a quarter of a core, whose parts were measured there too: an operation costs a server that
-    /// mostly waits more.
-    pub(super) quarter: Check,
+    /// mostly waits more. Not measured where levers are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) quarter: Option<Check>,
     /// The cells that did not keep a core as busy as they were to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) not_so_busy: Vec<OtherBusy>,
-    pub(super) savings: Vec<Saving>,
+    /// What would lower it, where that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) levers: Option<Levers>,
     /// What was not measured, and why.
     pub(super) not_measured: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,15 +119,6 @@ impl Check {
     }
 }
 
-/// Cores that another choice saves.
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct Saving {
-    pub(super) choice: String,
-    pub(super) cores: Estimate,
-    /// Whether it is shown to save any, decided together with the other choices.
-    pub(super) decision: Decision,
-}
-
 impl PlanOutcome {
     /// Names what this machine does not give and what nobody asked for.
     pub(super) fn name_what_is_missing(&mut self, arguments: &Arguments) {
@@ -134,12 +131,9 @@ impl PlanOutcome {
         if arguments.open_connections.is_none() {
             missing.push("memory: give --open-connections".to_owned());
         }
-        let kernel_tls = match KernelTlsCounters::of_process(std::process::id()) {
-            Ok(_) => "compare target.send in a study".to_owned(),
-            Err(error) => error.to_string(),
-        };
-        missing.push(format!("what kTLS sendfile saves: {kernel_tls}"));
-        missing.push("what another OpenSSL saves: compare target.library in a study".to_owned());
+        if arguments.levers.is_none() {
+            missing.push("what would lower it: give --levers".to_owned());
+        }
         self.not_measured.extend(missing);
     }
 

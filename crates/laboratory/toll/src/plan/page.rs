@@ -3,11 +3,12 @@
 use answer::Caveat;
 use answer::analysis::Figure;
 use answer::findings::{Bar, BarRow, Bars, Chart, Headline, Series, ShownAnswer};
-use stats::{Decision, Direction};
+use stats::Direction;
 use units::Quantity;
 
-use super::outcome::{PlanOutcome, Saving};
+use super::outcome::PlanOutcome;
 use super::percent::percent;
+use super::savings::{Levers, Saving};
 use super::words;
 
 pub(super) fn shown(outcome: &PlanOutcome) -> ShownAnswer {
@@ -46,16 +47,15 @@ fn stack(outcome: &PlanOutcome) -> Chart {
 
 /// What is shown to save cores; `None` where nothing is.
 fn tornado(outcome: &PlanOutcome) -> Option<Chart> {
-    let is_shown = |of: &&Saving| of.decision == Decision::Sure(Direction::Above);
-    let mut savings: Vec<_> = outcome.savings.iter().filter(is_shown).collect();
-    savings.sort_by(|a, b| b.cores.median.total_cmp(&a.cores.median));
+    let sure = |levers| Levers::sure(levers, Direction::Above);
+    let savings: Vec<&Saving> = outcome.levers.as_ref().map(sure)?.collect();
     let medians: Vec<f64> = savings.iter().map(|saving| saving.cores.median).collect();
     let row = |saving: &&Saving| {
         let bar = Bar { figure: Some(saving.cores.into()), ..Bar::default() };
-        BarRow { label: saving.choice.clone(), bars: vec![bar], lacking: None }
+        BarRow { label: saving.change.clone(), bars: vec![bar], lacking: None }
     };
     let rows: Vec<BarRow> = savings.iter().map(row).collect();
-    (!rows.is_empty()).then(|| bars("Cores that another choice saves", false, rows, medians))
+    (!rows.is_empty()).then(|| bars("Cores that a change saves", false, rows, medians))
 }
 
 fn bars(

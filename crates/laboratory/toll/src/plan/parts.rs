@@ -11,7 +11,6 @@ pub(super) const FULL: &str = "connections";
 pub(super) const RESUMED: &str = "resumed-connections";
 pub(super) const REQUESTS: &str = "requests";
 pub(super) const OTHER: &str = "requests-of-another-size";
-pub(super) const OTHER_KEY: &str = "connections-ecdsa";
 pub(super) const TRAFFIC: &str = "traffic";
 
 /// What the names of cells end with that keep a quarter of a core busy.

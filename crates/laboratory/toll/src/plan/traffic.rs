@@ -34,6 +34,29 @@ pub(super) struct PlannedTraffic {
     pub(super) grown: Option<Grown>,
 }
 
+/// How traffic uses connections, with whole numbers as the load has them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Shape {
+    pub(super) traffic: Traffic,
+    pub(super) resumed: Percent,
+    pub(super) requests_per_connection: NonZeroU32,
+}
+
+impl Shape {
+    /// The same requests on connections that each have so many.
+    pub(super) fn with_requests(mut self, requests: NonZeroU32) -> Self {
+        let number = f64::from(requests.get());
+        self.traffic.connections_per_s = self.traffic.requests_per_s() / number;
+        self.traffic.requests_per_connection = number;
+        Self { requests_per_connection: requests, ..self }
+    }
+
+    pub(super) fn with_resumed(mut self, resumed: Percent) -> Self {
+        self.traffic.resumed = f64::from(resumed.get()) / 100.0;
+        Self { resumed, ..self }
+    }
+}
+
 /// What traffic that was given is multiplied by.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(super) struct Grown {
@@ -62,6 +85,11 @@ pub(super) struct LogOverridden {
 }
 
 impl PlannedTraffic {
+    pub(super) fn shape(&self) -> Shape {
+        let Self { traffic, resumed, requests_per_connection, .. } = *self;
+        Shape { traffic, resumed, requests_per_connection }
+    }
+
     pub(super) fn of(arguments: &Arguments, log: Option<AccessLog>) -> Result<Self, Failure> {
         let object = log.as_ref().map_or(&arguments.object, |log| &log.object).clone();
         let OfConnections { requests, resumed, log_overridden, assumed } =

@@ -2,10 +2,11 @@
 
 use answer::gate::Reached;
 use capacity::Plan;
-use stats::{Decision, Direction, Estimate};
+use stats::Estimate;
 use units::{BitsPerSecond, Nanos, PerSecond, decimal, places};
 
 use super::latency::Latency;
+use super::lever_words;
 use super::log;
 use super::memory::Memory;
 use super::outcome::{Check, LinkUse, OtherBusy, PlanOutcome};
@@ -22,19 +23,19 @@ pub(super) fn of(outcome: &PlanOutcome, is_verbose: bool) -> String {
 
 /// How the costs were measured.
 pub(super) fn calibration(outcome: &PlanOutcome) -> Vec<String> {
-    let quarter = match &outcome.quarter.refused {
+    let quarter = outcome.quarter.as_ref().map(|quarter| match &quarter.refused {
         Some(why) => format!("A quarter of it is no check: {why}."),
         None => format!(
             "At {} of a core its parts, measured there too, give {}.",
-            percent(outcome.quarter.busy),
-            ratio(&outcome.quarter)
+            percent(quarter.busy),
+            ratio(quarter)
         ),
-    };
-    let other = |OtherBusy { cell, asked, busy }: &OtherBusy| {
-        let (asked, busy) = (percent(*asked), percent(*busy));
-        format!("{cell} kept a core {busy} busy, not {asked}.")
-    };
-    [quarter].into_iter().chain(outcome.not_so_busy.iter().map(other)).collect()
+    });
+    quarter.into_iter().chain(outcome.not_so_busy.iter().map(other_busy)).collect()
+}
+
+pub(super) fn other_busy(OtherBusy { cell, asked, busy }: &OtherBusy) -> String {
+    format!("{cell} kept a core {} busy, not {}.", percent(*busy), percent(*asked))
 }
 
 /// Where the plan did not stand its check, that first.
@@ -84,16 +85,10 @@ pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
             estimate(&of.over_one_core, |ratio| decimal(ratio, 2)),
         ));
     }
-    for saving in &outcome.savings {
-        let (choice, n) = (&saving.choice, saving.cores.n);
-        paragraph(match saving.decision {
-            Decision::Sure(Direction::Above) => {
-                format!("Saves {}: {choice}.", cores(&saving.cores))
-            }
-            Decision::Sure(Direction::Below) => format!("Saves nothing: {choice}."),
-            Decision::NoDifference => format!("No significant saving: {choice}."),
-            Decision::TooFew => format!("{n} rounds are too few to show a saving: {choice}."),
-        });
+    if let Some(levers) = &outcome.levers {
+        for words in lever_words::paragraphs(levers, outcome) {
+            paragraph(words);
+        }
     }
     if let Some(Latency { limit, measured_ns, result }) = &outcome.latency {
         let are_too_few = measured_ns.is_some_and(|of| !of.has_enough_samples());
@@ -197,7 +192,7 @@ fn network(links: &[LinkUse], bits_per_s: f64) -> String {
     format!("Network, for the bodies alone: {}.", links.join("; "))
 }
 
-fn failed(check: &Check) -> String {
+pub(super) fn failed(check: &Check) -> String {
     let busy = percent(check.busy);
     match &check.refused {
         Some(why) => format!("at {busy} of a core {why}, so the traffic is no check"),
@@ -222,12 +217,12 @@ fn least_certain(plan: &Plan) -> Option<String> {
     (width(&widest) > 0.0).then(|| format!("{name}: {}", cores(&widest)))
 }
 
-fn ratio(check: &Check) -> String {
+pub(super) fn ratio(check: &Check) -> String {
     estimate(&check.predicted_over_measured, percent)
 }
 
 /// `4.6 [4.3, 5.0]`.
-fn estimate(of: &Estimate, write: impl Fn(f64) -> String) -> String {
+pub(super) fn estimate(of: &Estimate, write: impl Fn(f64) -> String) -> String {
     let Estimate { median, interval, .. } = of;
     format!("{} [{}, {}]", write(*median), write(interval.low), write(interval.high))
 }

@@ -53,3 +53,38 @@ fn a_log_becomes_a_plan_that_its_own_traffic_checks() {
     assert!(kept("plan.html").contains(sentence));
     assert!(!kept("study.toml").contains("127.0.0.1 - -"));
 }
+
+#[test]
+fn changes_are_measured_beside_what_is_and_what_the_server_refuses_is_no_saving() {
+    let folder = tempfile::tempdir().unwrap();
+    // nginx gives no tickets, whatever its own configuration says.
+    let library = folder.path().join("openssl.cnf");
+    let text = "openssl_conf = all\n[all]\nssl_conf = ssl\n[ssl]\nsystem_default = here\n\
+                [here]\nOptions = -SessionTicket\n";
+    std::fs::write(&library, text).unwrap();
+    let mut command = toll();
+    command.args(["plan", "--new-connections", "1000/s", "--trials", "2", "--json"]);
+    command.args(["--levers", "certificate-key,resumption", "--resumed-to", "50%"]);
+    command.arg("--out").arg(folder.path().join("results")).env("OPENSSL_CONF", library);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let levers = &plan["levers"];
+    let savings = levers["savings"].as_array().unwrap();
+    let certificate = savings.iter().find(|of| of["change"] == "ECDSA P-256 certificate").unwrap();
+    assert_eq!(
+        (&certificate["cores"]["n"], &certificate["decision"]),
+        (&2.into(), &"too-few".into())
+    );
+    assert!(certificate["configuration"].as_str().unwrap().contains("ssl_certificate"));
+    assert!(savings.iter().all(|of| of["lever"] == "certificate-key"), "{levers}");
+    assert!(
+        levers["not_here"][0].as_str().unwrap().starts_with("50% of handshakes resumed"),
+        "{levers}"
+    );
+    assert!(levers["no_combination"].is_string() && levers["together"].is_null(), "{levers}");
+}
+
+fn said(output: &std::process::Output) -> String {
+    text(&output.stderr)
+}

@@ -1,0 +1,62 @@
+//! Measures the studies of a plan.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::SystemTime;
+
+use experiment::{Ended, Event};
+use journal::{Results, TrialLine};
+
+use crate::progress::RunProgress;
+use crate::{Failure, machine};
+
+pub(super) struct Bench<'a> {
+    /// Of the pilots, which nobody keeps.
+    folder: &'a Path,
+    pilots: u32,
+    is_silent: bool,
+    interrupted: &'a AtomicBool,
+}
+
+impl<'a> Bench<'a> {
+    pub(super) fn new(folder: &'a Path, is_silent: bool, interrupted: &'a AtomicBool) -> Self {
+        Self { folder, pilots: 0, is_silent, interrupted }
+    }
+
+    /// The trials of a study that only says what to measure; `None` where it was interrupted.
+    pub(super) fn pilot(&mut self, study: &str) -> Result<Option<Vec<TrialLine>>, Failure> {
+        let results = results_in(self.folder, &format!("pilot-{}", self.pilots))?;
+        self.pilots += 1;
+        let (lines, is_whole) = self.measure(study, &results)?;
+        Ok(is_whole.then_some(lines))
+    }
+
+    /// Measures a study; its trials, and whether they are all that it asks for.
+    pub(super) fn measure(
+        &self,
+        text: &str,
+        results: &Results,
+    ) -> Result<(Vec<TrialLine>, bool), Failure> {
+        let study = super::of_plan(text)?;
+        let _lock = results.lock().map_err(Failure::request)?;
+        results.write_study(text, &study).map_err(Failure::measurement)?;
+        let experiments = experiment::of(&study);
+        machine::write(&experiments, results)?;
+        let mut is_whole = true;
+        for experiment in experiments {
+            experiment.check()?;
+            let mut progress = RunProgress::new(!self.is_silent);
+            let mut tell = |event: Event<'_>| match event {
+                Event::Lacks(text) => progress.beside(|| crate::note(text)),
+                Event::Progress { left, words } => progress.show(left, words),
+                Event::Says(_) | Event::Started(_) | Event::Finished { .. } => {}
+            };
+            is_whole &= experiment.run(results, self.interrupted, &mut tell)? != Ended::Interrupted;
+        }
+        Ok((results.entries().map_err(Failure::measurement)?.trials, is_whole))
+    }
+}
+
+pub(super) fn results_in(parent: &Path, name: &str) -> Result<Results, Failure> {
+    Results::create(parent, name, SystemTime::now()).map_err(Failure::request)
+}

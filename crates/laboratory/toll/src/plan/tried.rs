@@ -1,0 +1,150 @@
+//! Which levers are tried: those that there is time for, the likeliest savings first.
+
+use std::time::Duration;
+
+use journal::TrialLine;
+
+use super::arguments::Arguments;
+use super::bench::Bench;
+use super::cells::{CORRECTIONS, Cells, Changed, Rates, Window};
+use super::offers::{self, Offer};
+use super::parts::each;
+use super::traffic::PlannedTraffic;
+use crate::Failure;
+
+/// Levers that are measured, with where.
+#[derive(Debug, Default)]
+pub(super) struct Tried {
+    pub(super) offers: Vec<(Offer, Changed)>,
+    pub(super) not_here: Vec<String>,
+    pub(super) no_time: Vec<String>,
+    /// All that is to come, the combination too.
+    pub(super) takes: Duration,
+}
+
+/// How many cases the combination is expected to add, with its own traffic.
+const STEPS: u32 = 5;
+
+/// What starting the server of a case takes until it is measured, and what its pilot in a closed loop does.
+const CLOSED_PILOT: Duration = Duration::from_millis(1_200);
+
+impl Tried {
+    /// By what the parts took in a pilot; adds the cases, and their rates. `None` where it was interrupted.
+    ///
+    /// # Errors
+    /// There is no time for any.
+    pub(super) fn choose(
+        arguments: &Arguments,
+        wanted: &PlannedTraffic,
+        (cells, rates): (&mut Cells, &mut Rates),
+        pilot: &[TrialLine],
+        bench: &mut Bench<'_>,
+    ) -> Result<Option<Self>, Failure> {
+        let shape = wanted.shape();
+        let costs = cells.unchanged("").places.costs(|case| {
+            let mut of_case = pilot.iter().filter(|of| of.place.case == case && of.line.valid);
+            of_case.find_map(|of| each(&of.line)).ok_or(())
+        });
+        let (mut offers, not_here) = offers::offers(arguments, &shape);
+        if let Ok(costs) = &costs {
+            let likely = |offer: &Offer| offer.likely(costs, &shape);
+            offers.sort_by(|a, b| likely(b).total_cmp(&likely(a)));
+        }
+        let mut tried = Self { not_here, ..Self::default() };
+        let budget = Duration::from(arguments.time);
+        for offer in offers {
+            let mut with = cells.clone();
+            let added = with.add(&offer.name, &[&offer]);
+            let Ok(changed) = added else { continue };
+            let is_new = |name: &str| !cells.cases.iter().any(|case| case.name == name);
+            let new = with.only(|case| is_new(&case.name));
+            // Keys that contradict each other are what this server cannot do.
+            if !new.cases.is_empty() && super::of_plan(&new.closed_loop()).is_err() {
+                continue;
+            }
+            let takes = takes(&with, arguments)?;
+            if takes > budget {
+                tried.no_time.push(offer.change);
+                continue;
+            }
+            if !new.cases.is_empty() {
+                // A pilot is short, and may be disturbed.
+                let found = Self::pilot(new.clone(), bench).or_else(|_| Self::pilot(new, bench));
+                match found {
+                    Ok(Some(found)) => rates.extend(found),
+                    Ok(None) => return Ok(None),
+                    Err(why) => {
+                        tried.not_here.push(format!("{} ({why})", offer.change));
+                        continue;
+                    }
+                }
+            }
+            tried.takes = takes;
+            *cells = with;
+            tried.offers.push((offer, changed));
+        }
+        if tried.offers.is_empty() && !tried.no_time.is_empty() {
+            let least = takes(cells, arguments)?.as_secs().div_ceil(60) + 1;
+            return Err(Failure::request(format!(
+                "--time {}: no change fits beside the plan itself; give --time {least}min or more",
+                arguments.time
+            )));
+        }
+        Ok(Some(tried))
+    }
+
+    /// The rates of new cases by a closed loop; `None` where it was interrupted.
+    ///
+    /// # Errors
+    /// What the machine or the server lacks for them.
+    fn pilot(mut new: Cells, bench: &mut Bench<'_>) -> Result<Option<Rates>, String> {
+        let lines = bench.pilot(&new.closed_loop());
+        let Some(lines) = lines.map_err(|failure| failure.message)? else { return Ok(None) };
+        let rates = new.rates(&lines).map_err(|failure| failure.message)?;
+        match new.dropped.into_values().next() {
+            Some(why) => Err(why),
+            None => Ok(Some(rates)),
+        }
+    }
+
+    /// Takes out what has lost a case since.
+    pub(super) fn drop_without(&mut self, cells: &Cells) {
+        let not_here = &mut self.not_here;
+        self.offers.retain(|(offer, changed)| {
+            let why = changed.places.cases().find_map(|case| cells.dropped.get(case));
+            not_here.extend(why.map(|why| format!("{} ({why})", offer.change)));
+            why.is_none()
+        });
+    }
+
+    pub(super) fn names(&self) -> Vec<String> {
+        self.offers.iter().map(|(offer, _)| offer.change.clone()).collect()
+    }
+}
+
+/// What measuring these cases takes from here on, with a combination of them.
+///
+/// # Errors
+/// They are no study.
+fn takes(cells: &Cells, arguments: &Arguments) -> Result<Duration, Failure> {
+    // Any rate: a trial takes its window.
+    let rates: Rates = cells.cases.iter().map(|case| (case.name.clone(), 1_000.0)).collect();
+    let time = |text: String| -> Result<Duration, Failure> {
+        let study = super::of_plan(&text)?;
+        Ok(experiment::of(&study).iter().map(|of| of.time()).sum())
+    };
+    let measured = time(cells.open_loop(&Window::Measured, arguments.trials, &rates))?;
+    let pilots = CORRECTIONS
+        .into_iter()
+        .map(|trials| time(cells.open_loop(&Window::Pilot, trials, &rates)))
+        .sum::<Result<Duration, Failure>>()?;
+    let several = cells.several_cores(arguments.trials, &rates);
+    let several =
+        if super::of_plan(&several)?.cells.len() > 1 { time(several)? } else { Duration::ZERO };
+    let count = cells.cases.len() as u32;
+    // The parts of today's server are measured beside the combination's.
+    let combination = measured / count
+        * (cells.unchanged("").places.cases().count() as u32 + STEPS)
+        + (pilots / count + CLOSED_PILOT) * STEPS;
+    Ok(measured + pilots + several + combination)
+}
