@@ -148,7 +148,7 @@ impl Answer {
             points().flat_map(|(point, label)| Prediction::all(point, Some(&label))).collect();
         let crossovers = self.crossovers(key);
         // What follows from the last point, which is named; what holds for several points is said once.
-        let derived = points().last().map(|(last, label)| {
+        let derived = points().next_back().map(|(last, label)| {
             let derived = accelerator::derived(last).into_iter();
             derived.map(|of| of.at(&label)).collect()
         });
