@@ -2,10 +2,14 @@
 
 mod arguments;
 mod bench;
+mod by_round;
 mod cells;
+mod check;
 mod document;
 mod energy;
+mod kinds;
 mod latency;
+mod lever_outcome;
 mod lever_words;
 mod log;
 mod memory;
@@ -14,6 +18,7 @@ mod outcome;
 mod page;
 mod parts;
 mod percent;
+mod phrases;
 mod rounds;
 mod savings;
 mod scaling;
@@ -29,14 +34,13 @@ use std::sync::atomic::Ordering;
 use answer::gate::Reached;
 use journal::Results;
 use observe::Machine;
-use study::Study;
 
 use crate::json::Versioned;
 use crate::outputs::{self, Found};
 use crate::progress::in_minutes;
 use crate::{Exit, Failure, interrupt, json};
 pub(crate) use arguments::Arguments;
-use bench::{Bench, results_in};
+use bench::{Bench, of_plan, results_in};
 use cells::{CORRECTIONS, Cells, Rates, Window};
 use outcome::{LinkUse, PlanOutcome};
 use together::Combination;
@@ -207,8 +211,4 @@ fn combine(
         Err(failure) => levers.no_combination = Some(failure.message),
     }
     Ok(())
-}
-
-fn of_plan(text: &str) -> Result<Study, Failure> {
-    file::parse("plan.toml", text, &crate::topology()?, None).map_err(Failure::request)
 }

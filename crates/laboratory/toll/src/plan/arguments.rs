@@ -9,8 +9,8 @@ use clap::ValueHint;
 use tls::{CertificateKey, Group, Suite};
 use units::{BitsPerSecond, Nanos, PerSecond};
 
+use super::kinds::{self, Kinds};
 use super::latency;
-use super::offers::{self, Kinds};
 use crate::{Failure, OUTPUT};
 
 /// Say how many cores a server needs for some traffic, and check that by loading it with this traffic.
@@ -127,7 +127,7 @@ pub(crate) struct Arguments {
     ///
     /// All that this server has, or some: certificate-key, resumption, requests-per-connection, group, suite, tls,
     /// http, record-size, session-cache, send, library, system, accelerator. The likeliest savings come first.
-    #[arg(long, value_name = "LIST", num_args = 0..=1, default_missing_value = offers::ALL, help_heading = LEVERS)]
+    #[arg(long, value_name = "LIST", num_args = 0..=1, default_missing_value = kinds::ALL, help_heading = LEVERS)]
     pub(super) levers: Option<Kinds>,
 
     /// With --levers: what cannot be changed, such as certificate-key,http

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use experiment::{Ended, Event};
 use journal::{Results, TrialLine};
+use study::Study;
 
 use crate::progress::RunProgress;
 use crate::{Failure, machine};
@@ -37,7 +38,7 @@ impl<'a> Bench<'a> {
         text: &str,
         results: &Results,
     ) -> Result<(Vec<TrialLine>, bool), Failure> {
-        let study = super::of_plan(text)?;
+        let study = of_plan(text)?;
         let _lock = results.lock().map_err(Failure::request)?;
         results.write_study(text, &study).map_err(Failure::measurement)?;
         let experiments = experiment::of(&study);
@@ -59,4 +60,9 @@ impl<'a> Bench<'a> {
 
 pub(super) fn results_in(parent: &Path, name: &str) -> Result<Results, Failure> {
     Results::create(parent, name, SystemTime::now()).map_err(Failure::request)
+}
+
+/// The study that a text is.
+pub(super) fn of_plan(text: &str) -> Result<Study, Failure> {
+    file::parse("plan.toml", text, &crate::topology()?, None).map_err(Failure::request)
 }

@@ -3,11 +3,10 @@
 use stats::{Decision, Direction, Estimate};
 use units::{decimal, places};
 
+use super::lever_outcome::{Levers, Saving, Step, Together};
 use super::outcome::PlanOutcome;
 use super::percent::percent;
-use super::savings::{Levers, Saving};
-use super::together::Together;
-use super::words;
+use super::phrases;
 
 /// Hours of a month.
 const MONTH: f64 = 730.0;
@@ -66,7 +65,7 @@ fn together(of: &Together, outcome: &PlanOutcome) -> Vec<String> {
             let sum = outcome.plan.cores.median - of.sum;
             let sum = match of.steps.len() {
                 1 => String::new(),
-                _ => format!(", where the sum of their savings leaves {}", words::number(sum)),
+                _ => format!(", where the sum of their savings leaves {}", phrases::number(sum)),
             };
             let all = match of.steps.len() {
                 1 => "The first of these".to_owned(),
@@ -74,19 +73,19 @@ fn together(of: &Together, outcome: &PlanOutcome) -> Vec<String> {
             };
             found.push(format!(
                 "{all}: {}{sum}. Loaded with this traffic at {busy} of a core: its parts give {}.",
-                words::cores(&of.cores),
-                words::ratio(&of.check)
+                phrases::cores(&of.cores),
+                phrases::ratio(&of.check)
             ));
         }
         false => {
-            let mut why = format!("No combination: {}.", words::failed(&of.check));
+            let mut why = format!("No combination: {}.", phrases::failed(&of.check));
             for other in &of.not_so_busy {
-                why = format!("{why} {}", words::other_busy(other));
+                why = format!("{why} {}", phrases::other_busy(other));
             }
             found.push(why);
         }
     }
-    let step = |(place, step): (usize, &super::together::Step)| {
+    let step = |(place, step): (usize, &Step)| {
         let Estimate { median, interval, .. } = step.adds;
         let places = places(median, 2);
         let [median, low, high] =

@@ -31,37 +31,6 @@ pub(super) struct Offer {
     settings: Vec<(&'static str, String)>,
 }
 
-/// Kinds of levers: some by their names, or all.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Kinds(Vec<Kind>);
-
-/// The word for all of them.
-pub(super) const ALL: &str = "all";
-
-impl FromStr for Kinds {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut all: Vec<Kind> = LEVERS.iter().map(|lever| lever.kind).collect();
-        all.dedup();
-        if text == ALL {
-            return Ok(Self(all));
-        }
-        let kind = |name: &str| {
-            let names = || all.iter().map(Kind::to_string).collect::<Vec<_>>().join(", ");
-            let kind = name.trim().parse();
-            kind.map_err(|_| format!("`{name}` is no lever; write some of {}, or {ALL}", names()))
-        };
-        text.split(',').map(kind).collect::<Result<_, _>>().map(Self)
-    }
-}
-
-impl Kinds {
-    fn has(&self, kind: Kind) -> bool {
-        self.0.contains(&kind)
-    }
-}
-
 impl Offer {
     /// The keys of target and load that become something else.
     pub(super) fn keys(&self) -> impl Iterator<Item = (&'static str, &str)> {
@@ -261,6 +230,7 @@ fn slug(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::kinds::{ALL, Kinds};
     use super::super::rounds::tests::arguments;
     use super::super::traffic::PlannedTraffic;
     use super::*;

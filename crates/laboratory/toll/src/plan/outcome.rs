@@ -5,15 +5,15 @@ use capacity::Plan;
 use journal::TrialLine;
 use observe::{CpuQuota, Fact, Root};
 use serde::Serialize;
-use stats::Estimate;
 use tls::CertificateKey;
 use units::BitsPerSecond;
 
 use super::arguments::Arguments;
+use super::check::{Check, OtherBusy};
 use super::energy::Energy;
 use super::latency::Latency;
+use super::lever_outcome::{Levers, Scale};
 use super::memory::Memory;
-use super::savings::{Levers, Scale};
 use super::scaling::Scaling;
 use super::traffic::PlannedTraffic;
 
@@ -86,36 +86,6 @@ impl LinkUse {
             Self { name, bits_per_s: speed, why }
         };
         check::link_speeds(&Root::machine()).into_iter().map(of).collect()
-    }
-}
-
-/// The costs beside the traffic itself.
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct Check {
-    /// How busy the core was, 0 to 1: the median.
-    pub(super) busy: f64,
-    /// What the costs say, over what was measured.
-    pub(super) predicted_over_measured: Estimate,
-    /// Why it is none: something other than the server limited a trial.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) refused: Option<String>,
-}
-
-/// A cell that kept a core more or less busy than it was to; shares of 0 to 1.
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct OtherBusy {
-    pub(super) cell: String,
-    pub(super) asked: f64,
-    pub(super) busy: f64,
-}
-
-/// How far a prediction may be off and the plan still stand.
-const CLOSE: f64 = 0.10;
-
-impl Check {
-    pub(super) fn holds(&self) -> bool {
-        let ratio = &self.predicted_over_measured;
-        self.refused.is_none() && ratio.has_enough_samples() && (ratio.median - 1.0).abs() <= CLOSE
     }
 }
 

@@ -6,9 +6,11 @@ use answer::findings::{Bar, BarRow, Bars, Chart, Headline, Series, ShownAnswer};
 use stats::Direction;
 use units::Quantity;
 
+use super::lever_outcome::{Levers, Saving};
 use super::outcome::PlanOutcome;
 use super::percent::percent;
-use super::savings::{Levers, Saving};
+
+use super::phrases;
 use super::words;
 
 pub(super) fn shown(outcome: &PlanOutcome) -> ShownAnswer {
@@ -16,11 +18,11 @@ pub(super) fn shown(outcome: &PlanOutcome) -> ShownAnswer {
     // What keeps a plan from standing comes first.
     let doubts = sentences.by_ref().take(usize::from(!outcome.check.holds())).map(Caveat::from);
     let doubts = doubts.collect();
-    let cores = words::cores(&outcome.plan.cores);
+    let cores = phrases::cores(&outcome.plan.cores);
     ShownAnswer {
         title: "Cores for this traffic".to_owned(),
         headline: Some(Headline {
-            value: words::number(outcome.plan.cores.median),
+            value: phrases::number(outcome.plan.cores.median),
             unit: format!("cores at {} busy", percent(outcome.plan.busy)),
             sentence: format!("The traffic needs {cores}."),
             advice: None,

@@ -1,103 +1,20 @@
 //! From trials to a plan: the costs of each round, and the traffic itself beside them.
 
-use std::collections::BTreeMap;
-
-use answer::analysis::quieter;
-use capacity::{Costs, Plan, Request};
+use capacity::{Costs, Plan};
 use journal::TrialLine;
-use stats::Estimate;
-use study::Metric;
-use trial::{Limit, TrialRecord};
 
 use super::arguments::Arguments;
-use super::cells::{Case, Cells, Changed};
+use super::by_round::{Rounds, counted};
+use super::cells::Cells;
 use super::energy::Energy;
-use super::outcome::{Check, OtherBusy, PlanOutcome};
-use super::parts::{AT_A_QUARTER, TRAFFIC, beside, each};
-use super::savings::{Levers, Scale};
+use super::lever_outcome::Scale;
+use super::outcome::PlanOutcome;
+use super::parts::{AT_A_QUARTER, TRAFFIC};
+use super::savings;
 use super::scaling;
 use super::traffic::PlannedTraffic;
 use super::tried::Tried;
 use crate::Failure;
-
-/// Cases and their trials in one round.
-type Round<'a> = BTreeMap<&'a str, &'a TrialRecord>;
-
-/// Rounds with the trials that count.
-pub(super) struct Rounds<'a>(BTreeMap<u32, Round<'a>>);
-
-impl<'a> Rounds<'a> {
-    /// The valid trials, each once where it was measured again.
-    pub(super) fn of(lines: &'a [TrialLine]) -> Self {
-        let mut rounds: BTreeMap<u32, Round<'_>> = BTreeMap::new();
-        for TrialLine { place, line } in counted(lines) {
-            rounds.entry(place.round).or_default().insert(&place.case, line);
-        }
-        Self(rounds)
-    }
-
-    /// The costs of a server in each round that has all of its parts.
-    pub(super) fn costs(&self, server: &Changed) -> Vec<(u32, Costs)> {
-        let of = |(round, trials): (&u32, &Round<'_>)| Some((*round, costs(server, trials)?));
-        self.0.iter().filter_map(of).collect()
-    }
-
-    /// What the parts of a server say of its traffic, over what that took.
-    ///
-    /// # Errors
-    /// It has no valid trial.
-    pub(super) fn check(&self, traffic: &str, server: &Changed) -> Result<Check, Failure> {
-        let mut ratios = Vec::new();
-        let mut shares = Vec::new();
-        let mut refused = None;
-        for round in self.0.values() {
-            let Some(costs) = costs(server, round) else { continue };
-            let Some(line) = round.get(traffic) else { continue };
-            let (Some(ratio), Some(busy)) =
-                (beside(line, &costs, &server.shape.traffic), Metric::ServerCpus.value(line))
-            else {
-                continue;
-            };
-            // An open loop asks for less than the server could do; what else keeps it from that is no check. Where
-            // nothing that can be seen does, a few large objects were on their way at the window's ends.
-            use Limit::{Noise, OfferedLoad, ServerCpu, Unknown};
-            if let Some(limit) = line.limit()
-                && !matches!(limit, OfferedLoad | ServerCpu | Noise | Unknown)
-            {
-                refused.get_or_insert(format!("{limit} limited a trial of it"));
-            }
-            ratios.push(ratio);
-            shares.push(busy);
-        }
-        let none = |_| {
-            Failure::measurement(
-                "the traffic itself has no valid trial: a plan without its check is none",
-            )
-        };
-        Ok(Check {
-            busy: stats::median(&shares).map_err(none)?,
-            predicted_over_measured: Estimate::of(&ratios).map_err(none)?,
-            refused,
-        })
-    }
-
-    /// The cases that kept a core more or less busy than they were to.
-    pub(super) fn other_busy<'c>(
-        &self,
-        cases: impl IntoIterator<Item = &'c Case>,
-    ) -> Vec<OtherBusy> {
-        let of_case = |case: &Case| {
-            let lines = self.0.values().filter_map(|round| round.get(&*case.name));
-            let busy = stats::median(
-                &lines.filter_map(|line| Metric::ServerCpus.value(line)).collect::<Vec<_>>(),
-            )
-            .ok()?;
-            let found = OtherBusy { cell: case.name.clone(), asked: case.busy, busy };
-            ((busy - case.busy).abs() > NEAR).then_some(found)
-        };
-        cases.into_iter().filter_map(of_case).collect()
-    }
-}
 
 /// `several` are the trials of the traffic on several cores, where this machine has them.
 pub(super) fn outcome(
@@ -158,7 +75,7 @@ pub(super) fn outcome(
         check,
         quarter: quarter.transpose()?,
         not_so_busy: rounds.other_busy(&cells.cases),
-        levers: tried.map(|tried| Levers::of(tried, arguments, &rounds, &today, scale, lines)),
+        levers: tried.map(|tried| savings::of(tried, arguments, &rounds, &today, scale, lines)),
         not_measured,
         latency: arguments.latency.as_ref().map(|limit| limit.judge(&counted(lines))),
         memory: None,
@@ -168,34 +85,16 @@ pub(super) fn outcome(
     })
 }
 
-/// The valid trials, each once where it was measured again.
-fn counted(lines: &[TrialLine]) -> Vec<&TrialLine> {
-    let mut valid = lines.iter().filter(|of| of.line.valid).collect();
-    quieter(&mut valid);
-    valid
-}
-
-/// The costs of a server in a round; `None` where a part has no valid trial.
-fn costs(server: &Changed, round: &Round<'_>) -> Option<Costs> {
-    server.places.costs(|case| of(round, case).ok_or(())).ok()
-}
-
-/// How far a cell's share of a core may be from what was asked, in shares of a core.
-const NEAR: f64 = 0.05;
-
-/// What [`each`] says of a case in a round.
-fn of(round: &Round<'_>, case: &str) -> Option<Request> {
-    each(round.get(case)?)
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use clap::Parser;
 
     use ::load::Http;
+    use study::Metric;
+    use trial::Limit;
 
-    use super::super::cells::{CORRECTIONS, Rates, Window};
-    use super::super::of_plan;
+    use super::super::bench::of_plan;
+    use super::super::cells::{CORRECTIONS, Case, Rates, Window};
     use super::super::parts::{FULL, OTHER, REQUESTS, RESUMED};
     use super::super::words;
     use super::*;

@@ -1,124 +1,57 @@
 //! What levers save: the parts that each touches in place of today's, round by round.
 
 use answer::figure::{Decided, Figure};
-use capacity::{Actor, Costs, Traffic};
 use journal::TrialLine;
-use serde::Serialize;
-use stats::{Decision, Direction, Estimate};
 
 use super::arguments::Arguments;
+use super::by_round::Rounds;
 use super::cells::{self, Changed};
+use super::lever_outcome::{Levers, Saving, Scale};
 use super::offers::Offer;
-use super::rounds::Rounds;
-use super::together::Together;
 use super::tried::Tried;
 
-/// How cores follow from CPU time.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Scale {
-    /// How busy cores may be, 0 to 1.
-    pub(super) busy: f64,
-    /// What several cores take for the same work, over one.
-    pub(super) factor: f64,
-}
-
-impl Scale {
-    pub(super) fn cores(&self, costs: &Costs, traffic: &Traffic) -> f64 {
-        traffic.load(costs).all() / self.busy * self.factor
+fn saving(place: usize, offer: &Offer, server: &str, saved: &Decided) -> Saving {
+    let lever = offer.lever;
+    Saving {
+        lever: lever.kind.to_string(),
+        change: offer.change.clone(),
+        actor: lever.actor,
+        configuration: lever.line(server),
+        left_out: lever.left_out,
+        cores: saved.figure.estimate,
+        decision: saved.decision,
+        place,
     }
 }
 
-/// A change, and the cores that it saves.
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct Saving {
-    pub(super) lever: String,
-    pub(super) change: String,
-    pub(super) actor: Actor,
-    /// The lines of this server's configuration that make it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) configuration: Option<&'static str>,
-    pub(super) left_out: &'static str,
-    /// Less than 0 where it costs more.
-    pub(super) cores: Estimate,
-    /// Whether it is shown to save any, decided together with the other changes.
-    pub(super) decision: Decision,
-    /// Its place among those that were tried.
-    #[serde(skip)]
-    pub(super) place: usize,
-}
-
-/// What would lower the cores.
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct Levers {
-    /// The largest saving first.
-    pub(super) savings: Vec<Saving>,
-    /// What this machine or this server lacks, and why.
-    pub(super) not_here: Vec<String>,
-    /// What there was no time for.
-    pub(super) no_time: Vec<String>,
-    /// Those that surely pay, together.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) together: Option<Together>,
-    /// Why there is no such figure.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) no_combination: Option<String>,
-}
-
-impl Saving {
-    fn of(place: usize, offer: &Offer, server: &str, saved: &Decided) -> Self {
-        let lever = offer.lever;
-        Self {
-            lever: lever.kind.to_string(),
-            change: offer.change.clone(),
-            actor: lever.actor,
-            configuration: lever.line(server),
-            left_out: lever.left_out,
-            cores: saved.figure.estimate,
-            decision: saved.decision,
-            place,
-        }
-    }
-
-    pub(super) fn is_sure(&self, direction: Direction) -> bool {
-        self.decision == Decision::Sure(direction)
-    }
-}
-
-impl Levers {
-    /// `today` is the server as it is; a change whose trials were not what they were to be is no saving.
-    pub(super) fn of(
-        tried: &Tried,
-        arguments: &Arguments,
-        rounds: &Rounds<'_>,
-        today: &Changed,
-        scale: Scale,
-        lines: &[TrialLine],
-    ) -> Self {
-        let mut not_here = tried.not_here.clone();
-        let mut family = Vec::new();
-        for (place, (offer, changed)) in tried.offers.iter().enumerate() {
-            match difference(rounds, today, changed, scale) {
-                Some(saved) => family.push((place, saved)),
-                None => {
-                    let why =
-                        changed.places.cases().find_map(|case| cells::why_invalid(lines, case));
-                    let why = why.unwrap_or_else(|| "no round has all of its parts".to_owned());
-                    not_here.push(format!("{} ({why})", offer.change));
-                }
+/// `today` is the server as it is; a change whose trials were not what they were to be is no saving.
+pub(super) fn of(
+    tried: &Tried,
+    arguments: &Arguments,
+    rounds: &Rounds<'_>,
+    today: &Changed,
+    scale: Scale,
+    lines: &[TrialLine],
+) -> Levers {
+    let mut not_here = tried.not_here.clone();
+    let mut family = Vec::new();
+    for (place, (offer, changed)) in tried.offers.iter().enumerate() {
+        match difference(rounds, today, changed, scale) {
+            Some(saved) => family.push((place, saved)),
+            None => {
+                let why = changed.places.cases().find_map(|case| cells::why_invalid(lines, case));
+                let why = why.unwrap_or_else(|| "no round has all of its parts".to_owned());
+                not_here.push(format!("{} ({why})", offer.change));
             }
         }
-        let of = |(place, saved): (usize, Decided)| {
-            Saving::of(place, &tried.offers[place].0, &arguments.server, &saved)
-        };
-        let mut savings: Vec<Saving> = Decided::decide(family, 0.0).into_iter().map(of).collect();
-        savings.sort_by(|a, b| b.cores.median.total_cmp(&a.cores.median));
-        let no_time = tried.no_time.clone();
-        Self { savings, not_here, no_time, together: None, no_combination: None }
     }
-
-    pub(super) fn sure(&self, direction: Direction) -> impl Iterator<Item = &Saving> {
-        self.savings.iter().filter(move |saving| saving.is_sure(direction))
-    }
+    let of = |(place, saved): (usize, Decided)| {
+        saving(place, &tried.offers[place].0, &arguments.server, &saved)
+    };
+    let mut savings: Vec<Saving> = Decided::decide(family, 0.0).into_iter().map(of).collect();
+    savings.sort_by(|a, b| b.cores.median.total_cmp(&a.cores.median));
+    let no_time = tried.no_time.clone();
+    Levers { savings, not_here, no_time, together: None, no_combination: None }
 }
 
 /// The cores of one server less those of another, in each round that has both; `None` where none has.
@@ -147,6 +80,7 @@ mod tests {
     use super::super::traffic::PlannedTraffic;
     use super::super::words;
     use super::*;
+    use stats::Decision;
 
     const FLAGS: [&str; 4] = [
         "--levers",

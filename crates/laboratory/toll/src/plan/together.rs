@@ -1,40 +1,17 @@
 //! The changes that surely pay, made together: measured in parts of their own, and the traffic loaded with them.
 
 use journal::{Results, TrialLine};
-use serde::Serialize;
 use stats::{Direction, Estimate};
 
 use super::arguments::Arguments;
-use super::bench::Bench;
+use super::bench::{Bench, of_plan};
+use super::by_round::Rounds;
 use super::cells::{CORRECTIONS, Case, Cells, Changed, Rates, Window};
+use super::lever_outcome::{Levers, Scale, Step, Together};
 use super::offers::Offer;
-use super::outcome::{Check, OtherBusy};
-use super::rounds::Rounds;
-use super::savings::{Levers, Scale, difference};
+use super::savings::difference;
 use super::tried::Tried;
 use crate::Failure;
-
-/// The best combination, change by change.
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct Together {
-    /// In the order in which to make them.
-    pub(super) steps: Vec<Step>,
-    /// What the traffic needs with all of them.
-    pub(super) cores: Estimate,
-    /// What they save of today's, and what the sum of their own savings is.
-    pub(super) saved: Estimate,
-    pub(super) sum: f64,
-    pub(super) check: Check,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) not_so_busy: Vec<OtherBusy>,
-}
-
-/// A change, and the cores that it still saves after those before it.
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct Step {
-    pub(super) change: String,
-    pub(super) adds: Estimate,
-}
 
 /// The changes of a combination, each with what is measured after it.
 pub(super) struct Combination<'a> {
@@ -61,7 +38,7 @@ impl<'a> Combination<'a> {
             let Ok(traffic) = whole.add_traffic("together", &with, &changed) else { continue };
             let rates = [(traffic.clone(), 1_000.0)].into();
             let alone = whole.only(|case| case.name == traffic);
-            if super::of_plan(&alone.open_loop(&Window::Pilot, 1, &rates)).is_err() {
+            if of_plan(&alone.open_loop(&Window::Pilot, 1, &rates)).is_err() {
                 continue;
             }
             *cells = more;

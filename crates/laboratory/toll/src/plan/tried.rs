@@ -5,7 +5,7 @@ use std::time::Duration;
 use journal::TrialLine;
 
 use super::arguments::Arguments;
-use super::bench::Bench;
+use super::bench::{Bench, of_plan};
 use super::cells::{CORRECTIONS, Cells, Changed, Rates, Window};
 use super::offers::{self, Offer};
 use super::parts::each;
@@ -59,7 +59,7 @@ impl Tried {
             let is_new = |name: &str| !cells.cases.iter().any(|case| case.name == name);
             let new = with.only(|case| is_new(&case.name));
             // Keys that contradict each other are what this server cannot do.
-            if !new.cases.is_empty() && super::of_plan(&new.closed_loop()).is_err() {
+            if !new.cases.is_empty() && of_plan(&new.closed_loop()).is_err() {
                 continue;
             }
             let takes = takes(&with, arguments)?;
@@ -130,7 +130,7 @@ fn takes(cells: &Cells, arguments: &Arguments) -> Result<Duration, Failure> {
     // Any rate: a trial takes its window.
     let rates: Rates = cells.cases.iter().map(|case| (case.name.clone(), 1_000.0)).collect();
     let time = |text: String| -> Result<Duration, Failure> {
-        let study = super::of_plan(&text)?;
+        let study = of_plan(&text)?;
         Ok(experiment::of(&study).iter().map(|of| of.time()).sum())
     };
     let measured = time(cells.open_loop(&Window::Measured, arguments.trials, &rates))?;
@@ -139,8 +139,7 @@ fn takes(cells: &Cells, arguments: &Arguments) -> Result<Duration, Failure> {
         .map(|trials| time(cells.open_loop(&Window::Pilot, trials, &rates)))
         .sum::<Result<Duration, Failure>>()?;
     let several = cells.several_cores(arguments.trials, &rates);
-    let several =
-        if super::of_plan(&several)?.cells.len() > 1 { time(several)? } else { Duration::ZERO };
+    let several = if of_plan(&several)?.cells.len() > 1 { time(several)? } else { Duration::ZERO };
     let count = cells.cases.len() as u32;
     // The parts of today's server are measured beside the combination's.
     let combination = measured / count

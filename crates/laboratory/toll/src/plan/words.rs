@@ -3,14 +3,15 @@
 use answer::gate::Reached;
 use capacity::Plan;
 use stats::Estimate;
-use units::{BitsPerSecond, Nanos, PerSecond, decimal, places};
+use units::{BitsPerSecond, Nanos, PerSecond, decimal};
 
 use super::latency::Latency;
 use super::lever_words;
 use super::log;
 use super::memory::Memory;
-use super::outcome::{Check, LinkUse, OtherBusy, PlanOutcome};
+use super::outcome::{LinkUse, PlanOutcome};
 use super::percent::percent;
+use super::phrases::{cores, estimate, failed, number, other_busy, ratio};
 use super::traffic::{Assumed, LogOverridden};
 use crate::screen;
 
@@ -32,10 +33,6 @@ pub(super) fn calibration(outcome: &PlanOutcome) -> Vec<String> {
         ),
     });
     quarter.into_iter().chain(outcome.not_so_busy.iter().map(other_busy)).collect()
-}
-
-pub(super) fn other_busy(OtherBusy { cell, asked, busy }: &OtherBusy) -> String {
-    format!("{cell} kept a core {} busy, not {}.", percent(*busy), percent(*asked))
 }
 
 /// Where the plan did not stand its check, that first.
@@ -192,22 +189,6 @@ fn network(links: &[LinkUse], bits_per_s: f64) -> String {
     format!("Network, for the bodies alone: {}.", links.join("; "))
 }
 
-pub(super) fn failed(check: &Check) -> String {
-    let busy = percent(check.busy);
-    match &check.refused {
-        Some(why) => format!("at {busy} of a core {why}, so the traffic is no check"),
-        None if !check.predicted_over_measured.has_enough_samples() => format!(
-            "of {} rounds an interval covers the true median with a probability of {}, not 95%, which is no check; \
-             give --trials 6 or more",
-            check.predicted_over_measured.n,
-            percent(check.predicted_over_measured.interval.coverage),
-        ),
-        None => {
-            format!("at {busy} of a core its parts give {} of what the traffic takes", ratio(check))
-        }
-    }
-}
-
 /// The part whose interval is the widest, in cores.
 fn least_certain(plan: &Plan) -> Option<String> {
     let width = |of: &Estimate| of.interval.high - of.interval.low;
@@ -215,16 +196,6 @@ fn least_certain(plan: &Plan) -> Option<String> {
     let found = parts.filter_map(|(name, cores)| Some((name, Estimate::of(&cores).ok()?)));
     let (name, widest) = found.max_by(|a, b| width(&a.1).total_cmp(&width(&b.1)))?;
     (width(&widest) > 0.0).then(|| format!("{name}: {}", cores(&widest)))
-}
-
-pub(super) fn ratio(check: &Check) -> String {
-    estimate(&check.predicted_over_measured, percent)
-}
-
-/// `4.6 [4.3, 5.0]`.
-pub(super) fn estimate(of: &Estimate, write: impl Fn(f64) -> String) -> String {
-    let Estimate { median, interval, .. } = of;
-    format!("{} [{}, {}]", write(*median), write(interval.low), write(interval.high))
 }
 
 /// `1.9 GiB`.
@@ -260,16 +231,6 @@ fn whole(of: &Estimate) -> String {
         true => format!("Less than one core ({})", cores.trim_end_matches(" cores")),
         false => cores,
     }
-}
-
-/// `4.6 [4.3, 5.0] cores`.
-pub(super) fn cores(of: &Estimate) -> String {
-    let places = places(of.median, 2);
-    format!("{} cores", estimate(of, |value| decimal(value, places)))
-}
-
-pub(super) fn number(value: f64) -> String {
-    decimal(value, places(value, 2))
 }
 
 #[cfg(test)]
