@@ -16,37 +16,37 @@ use super::row_figure::RowFigure;
 use crate::figure::{Decided, Figure, difference};
 
 /// All that follows for an answer about one.
-pub(super) fn derived(compared: &Point) -> Vec<Derived> {
-    let shown = |show, of: fn(&Point) -> Vec<Derived>| match compared.rule.shows(show) {
-        true => of(compared),
+pub(super) fn derived(point: &Point) -> Vec<Derived> {
+    let shown = |show, of: fn(&Point) -> Vec<Derived>| match point.rule.shows(show) {
+        true => of(point),
         false => Vec::new(),
     };
     [shown(Show::Offload, costs), shown(Show::DeviceUse, used)].concat()
 }
 
 /// The cell of a comparison whose server waits like this; `None` has no accelerator.
-fn find(compared: &Point, wanted: Option<Way>) -> Option<&Row> {
+fn find(point: &Point, wanted: Option<Way>) -> Option<&Row> {
     let way = |cell: &Cell| cell.target.accelerator().map(|device| device.way);
-    let mut rows = compared.figures.iter().map(|entry| &*entry.row);
+    let mut rows = point.figures.iter().map(|entry| &*entry.row);
     rows.find(|row| row.cell().map(way) == Some(wanted))
 }
 
-fn costs(compared: &Point) -> Vec<Derived> {
-    let Some(inline) = find(compared, Some(Way::Inline)) else { return Vec::new() };
+fn costs(point: &Point) -> Vec<Derived> {
+    let Some(inline) = find(point, Some(Way::Inline)) else { return Vec::new() };
     let mut derived = Vec::new();
-    if let Some(asynchronous) = find(compared, Some(Way::Asynchronous)) {
-        let ratio = compared.ratio(asynchronous, inline);
+    if let Some(asynchronous) = find(point, Some(Way::Asynchronous)) {
+        let ratio = point.ratio(asynchronous, inline);
         let share = ratio.as_ref().and_then(Decided::added);
         derived.extend(cost("offload, asynchronous minus inline", [asynchronous, inline], share));
     }
-    if let Some(software) = find(compared, None) {
-        let ratio = compared.ratio(inline, software);
+    if let Some(software) = find(point, None) {
+        let ratio = point.ratio(inline, software);
         let share = ratio.as_ref().and_then(Decided::taken);
         derived.extend(cost("the key, software minus inline", [software, inline], share));
     }
-    if compared.shared(|cell| cell.load.connections) == Some(1) {
-        let others = compared.figures.iter().filter(|of| !std::ptr::eq(&*of.row, inline));
-        derived.extend(others.filter_map(|entry| later(compared, entry, inline)));
+    if point.shared(|cell| cell.load.connections) == Some(1) {
+        let others = point.figures.iter().filter(|of| !std::ptr::eq(&*of.row, inline));
+        derived.extend(others.filter_map(|entry| later(point, entry, inline)));
     }
     derived
 }
@@ -66,23 +66,23 @@ fn cost(name: &str, [one, other]: [&Row; 2], share: Option<Decided>) -> Vec<Deri
 }
 
 /// How much later a lone handshake ends than an inline one.
-fn later(compared: &Point, entry: &RowFigure, inline: &Row) -> Option<Derived> {
+fn later(point: &Point, entry: &RowFigure, inline: &Row) -> Option<Derived> {
     let device = entry.row.cell()?.target.accelerator()?;
     let [latency, of_inline] = [&*entry.row, inline].map(|row| row.samples(Metric::P50));
     let later = difference(latency, of_inline)?;
     let name = format!("ends later than inline, at a latency of {}", device.latency.exact());
-    Some(Derived::new(&name, compared.with(entry), Quantity::Nanos, later))
+    Some(Derived::new(&name, point.with(entry), Quantity::Nanos, later))
 }
 
 /// What the server used of the rate that the device was set to.
-fn used(compared: &Point) -> Vec<Derived> {
+fn used(point: &Point) -> Vec<Derived> {
     let of = |entry: &RowFigure| {
         let busy = entry.row.valid().map(|line| line.evidence()?.accelerator_busy);
         let busy = Figure::of(busy.collect::<Option<_>>()?)?;
         let name = format!("used of the model's set rate, {}", nominal(entry.row.cell()?)?);
-        Some(Derived::new(&name, compared.with(entry), Quantity::Share, busy))
+        Some(Derived::new(&name, point.with(entry), Quantity::Share, busy))
     };
-    compared.figures.iter().filter_map(of).collect()
+    point.figures.iter().filter_map(of).collect()
 }
 
 /// `40,000 RSA-2048 operations/s`, of all engines.

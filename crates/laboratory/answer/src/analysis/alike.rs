@@ -26,20 +26,20 @@ use crate::wording::with_interval;
 
 /// What the server's CPU time per byte is with a client that reads, over that with toll's walk: for each cell
 /// of which the study has such a one.
-pub(super) fn with_reading(compared: &Point, rows: &[Arc<Row>]) -> (Vec<Derived>, Vec<String>) {
-    let added = shares(compared, |of| ratio_of_reading(of, rows), Decided::added);
-    let doubts = added.iter().filter_map(|(entry, added)| doubt(compared, entry, added)).collect();
+pub(super) fn with_reading(point: &Point, rows: &[Arc<Row>]) -> (Vec<Derived>, Vec<String>) {
+    let added = shares(point, |of| ratio_of_reading(of, rows), Decided::added);
+    let doubts = added.iter().filter_map(|(entry, added)| doubt(point, entry, added)).collect();
     let derived = added.into_iter().map(|(entry, by)| {
         let name = "server CPU per byte that a client that reads what it receives adds";
-        Derived::difference(name, compared.with(entry), Quantity::Share, by)
+        Derived::difference(name, point.with(entry), Quantity::Share, by)
     });
     (derived.collect(), doubts)
 }
 
 /// Where reading changes a figure by more than the interval that it has, so that the interval does not say all
 /// that is not known.
-fn doubt(compared: &Point, entry: &RowFigure, added: &Decided) -> Option<String> {
-    let (with, context) = (compared.with(entry), compared.context());
+fn doubt(point: &Point, entry: &RowFigure, added: &Decided) -> Option<String> {
+    let (with, context) = (point.with(entry), point.context());
     let reach = entry.row.figure(Metric::ServerCpuPerGigabyte).as_ref().map(Figure::reach)?;
     let (amount, more) = match added.decision {
         Decision::Sure(Direction::Above) => (added.figure.clone(), "more"),
@@ -70,29 +70,29 @@ fn ratio_of_reading(entry: &RowFigure, rows: &[Arc<Row>]) -> Option<Figure> {
 }
 
 /// What TLS takes of what is sent in plain by `sendfile`, where the study has that cell beside its baseline.
-pub(super) fn share_of_sendfile(compared: &Point, rows: &[Arc<Row>]) -> Vec<Derived> {
-    let Some(plain) = plain_by_sendfile(compared, rows) else { return Vec::new() };
+pub(super) fn share_of_sendfile(point: &Point, rows: &[Arc<Row>]) -> Vec<Derived> {
+    let Some(plain) = plain_by_sendfile(point, rows) else { return Vec::new() };
     let kept = |of: &RowFigure| ratio(&of.row, plain, Metric::GoodputPerServerCpu).ok();
-    let taken = shares(compared, kept, Decided::taken).into_iter().map(|(entry, by)| {
+    let taken = shares(point, kept, Decided::taken).into_iter().map(|(entry, by)| {
         let name = "what TLS takes of plain HTTP by sendfile";
-        Derived::difference(name, compared.with(entry), Quantity::Share, by)
+        Derived::difference(name, point.with(entry), Quantity::Share, by)
     });
     taken.collect()
 }
 
 /// Shares of the cells of an answer that follow from these ratios, decided together.
 fn shares(
-    compared: &Point,
+    point: &Point,
     ratio: impl Fn(&RowFigure) -> Option<Figure>,
     share: fn(&Decided) -> Option<Decided>,
 ) -> Vec<(&RowFigure, Decided)> {
-    let ratios = compared.shown().filter_map(|of| Some((of, ratio(of)?)));
+    let ratios = point.shown().filter_map(|of| Some((of, ratio(of)?)));
     let ratios = Decided::decide(ratios.collect(), 1.0).into_iter();
     ratios.filter_map(|(entry, ratio)| Some((entry, share(&ratio)?))).collect()
 }
 
-fn plain_by_sendfile<'a>(compared: &Point, rows: &'a [Arc<Row>]) -> Option<&'a Row> {
-    let baseline = compared.baseline()?.row.cell()?;
+fn plain_by_sendfile<'a>(point: &Point, rows: &'a [Arc<Row>]) -> Option<&'a Row> {
+    let baseline = point.baseline()?.row.cell()?;
     let target = Target { sendfile: Some(true), ..baseline.target.clone() };
     let is_it = |other: &Cell| {
         other.target == target && other.load == baseline.load && other.target != baseline.target
@@ -101,12 +101,12 @@ fn plain_by_sendfile<'a>(compared: &Point, rows: &'a [Arc<Row>]) -> Option<&'a R
 }
 
 /// That the baseline of a share took another path than TLS does, where it did.
-pub(super) fn other_path(compared: &Point) -> Option<String> {
-    let target = &compared.baseline()?.row.cell()?.target;
+pub(super) fn other_path(point: &Point) -> Option<String> {
+    let target = &point.baseline()?.row.cell()?.target;
     let is_by_sendfile = target.server.uses("sendfile")
         && target.sendfile != Some(false)
         && target.send == SendMode::User;
-    (compared.kind() == Kind::Tax && is_by_sendfile).then(|| {
+    (point.kind() == Kind::Tax && is_by_sendfile).then(|| {
         format!(
             "{} sent plain HTTP by sendfile, and TLS through user space: the share has both differences. \
              target.sendfile = false makes it that of TLS alone.",

@@ -65,9 +65,9 @@ impl Answer {
     pub(super) fn all(points: Vec<Point>, costs: &[AlgorithmRow], rows: &[Arc<Row>]) -> Vec<Self> {
         let by_common = points.into_iter().map(|point| {
             let mut common = point.common.clone();
-            point.rule.along.iter().for_each(|along| {
+            if let Some(along) = &point.rule.along {
                 common.remove(along);
-            });
+            }
             (common, point)
         });
         let answers = grouped(by_common)
@@ -202,7 +202,7 @@ impl Answer {
     }
 
     /// The figures of all points, without those that a tax is taken from.
-    pub fn figures(&self) -> impl Iterator<Item = &RowFigure> {
+    pub fn shown(&self) -> impl Iterator<Item = &RowFigure> {
         self.points.iter().flat_map(Point::shown)
     }
 

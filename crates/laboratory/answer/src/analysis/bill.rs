@@ -106,12 +106,12 @@ impl Parts {
 
 impl Bill {
     /// `None` where the rule asks for none, or nothing of it was measured.
-    pub(super) fn of(compared: &Point, rows: &[AlgorithmRow]) -> Option<Self> {
-        let table = compared.rule.nominal.as_ref()?;
-        if compared.is_of_bodies() {
-            let of = |entry| CipherCost::of(compared, entry, rows);
-            let ciphers: Vec<CipherCost> = compared.shown().filter_map(of).collect();
-            let timed = compared.shown().filter_map(|entry| cipher::timed(compared, entry, rows));
+    pub(super) fn of(point: &Point, rows: &[AlgorithmRow]) -> Option<Self> {
+        let table = point.rule.nominal.as_ref()?;
+        if point.is_of_bodies() {
+            let of = |entry| CipherCost::of(point, entry, rows);
+            let ciphers: Vec<CipherCost> = point.shown().filter_map(of).collect();
+            let timed = point.shown().filter_map(|entry| cipher::timed(point, entry, rows));
             let doubts = [cipher::exceeding(&ciphers), disturbed(timed.map(|(row, _)| row))];
             return Some(Self {
                 lacking: doubts.into_iter().flatten().collect(),
@@ -121,8 +121,8 @@ impl Bill {
         }
         let rows: Vec<&AlgorithmRow> = rows.iter().filter(|row| row.table == *table).collect();
         let mut bill = Self::default();
-        for (entry, per_core) in compared.measured() {
-            match CellBill::of(&compared.rule, entry, per_core, &rows) {
+        for (entry, per_core) in point.measured() {
+            match CellBill::of(&point.rule, entry, per_core, &rows) {
                 Ok(cell) => bill.cells.push(cell),
                 Err(Some(lacking)) if !bill.lacking.contains(&lacking) => {
                     bill.lacking.push(lacking)
@@ -131,7 +131,7 @@ impl Bill {
             }
         }
         let is_asked_for = |row: &AlgorithmRow| {
-            compared.figures.iter().filter_map(|entry| entry.row.cell()).any(|cell| {
+            point.figures.iter().filter_map(|entry| entry.row.cell()).any(|cell| {
                 let parts = [cell.private_key_operation(), cell.handshake_in_memory()];
                 parts.contains(&Some(row.key.algorithm))
             })

@@ -17,18 +17,18 @@ use crate::measured::{IS_A_MAXIMUM, TrialCounts};
 use crate::wording::{capitalized, grouped, list, listed, plain_percent, unique};
 
 /// All caveats, the client's limits first.
-pub(super) fn caveats(compared: &Point) -> Vec<Caveat> {
-    let others = other_clients(compared)
+pub(super) fn caveats(point: &Point) -> Vec<Caveat> {
+    let others = other_clients(point)
         .into_iter()
-        .chain(cells_lacking(compared))
-        .chain(unpaired(compared))
-        .chain(invalid(compared))
-        .chain(disturbed(compared))
-        .chain(incomplete(compared))
-        .chain(figures_lacking(compared))
-        .chain(few_trials(compared))
-        .chain(one_process(compared));
-    other_limits(compared).into_iter().chain(others.map(Caveat::from)).collect()
+        .chain(cells_lacking(point))
+        .chain(unpaired(point))
+        .chain(invalid(point))
+        .chain(disturbed(point))
+        .chain(incomplete(point))
+        .chain(figures_lacking(point))
+        .chain(few_trials(point))
+        .chain(one_process(point));
+    other_limits(point).into_iter().chain(others.map(Caveat::from)).collect()
 }
 
 /// Each caveat once: as it is where it holds at `all` places, else with the places where it does.
@@ -47,13 +47,13 @@ pub(super) fn said_once(
 const FEW: usize = 2;
 
 /// Which other limit than the server's CPU was found, in how many trials, and what to do.
-fn other_limits(compared: &Point) -> Vec<Caveat> {
+fn other_limits(point: &Point) -> Vec<Caveat> {
     type Found = (usize, Vec<String>, &'static str);
     let mut by_limit: BTreeMap<(bool, Limit), Found> = BTreeMap::new();
-    let all = compared.figures.iter().map(|entry| entry.row.trials.valid).sum();
-    let entries = compared.figures.iter();
+    let all = point.figures.iter().map(|entry| entry.row.trials.valid).sum();
+    let entries = point.figures.iter();
     // A figure of the whole load is missing where trials did not serve it; the reason is given.
-    let metric = compared.rule.metric;
+    let metric = point.rule.metric;
     let has_figure = |entry: &&RowFigure| !entry.row.covers_whole_load(metric);
     for entry in entries.filter(has_figure).filter(|entry| entry.row.is_limited_by_others()) {
         let valid = entry.row.trials.valid;
@@ -66,7 +66,7 @@ fn other_limits(compared: &Point) -> Vec<Caveat> {
                 let (trials, cells, _) =
                     by_limit.entry(key).or_insert_with(|| (0, Vec::new(), remedy));
                 *trials += count;
-                cells.push(format!("{} {}", of_trials(count, valid), compared.with(entry)));
+                cells.push(format!("{} {}", of_trials(count, valid), point.with(entry)));
             }
         }
     }
@@ -79,12 +79,11 @@ fn other_limits(compared: &Point) -> Vec<Caveat> {
 }
 
 /// Which cells another program than toll's client made the load of.
-fn other_clients(compared: &Point) -> Option<String> {
+fn other_clients(point: &Point) -> Option<String> {
     let client = |entry: &RowFigure| Some(entry.row.cell()?.load.client);
-    let others =
-        compared.figures.iter().filter_map(client).filter(|client| *client != Client::Toll);
+    let others = point.figures.iter().filter_map(client).filter(|client| *client != Client::Toll);
     let programs = listed(unique(others).iter().map(ToString::to_string))?;
-    Some(match compared.shared(|cell| cell.load.client) {
+    Some(match point.shared(|cell| cell.load.client) {
         Some(_) => format!("{programs} made the load; toll did not verify its counts."),
         None => format!(
             "Different programs made the load: {programs} made some of it. toll did not verify its \
@@ -94,42 +93,42 @@ fn other_clients(compared: &Point) -> Option<String> {
 }
 
 /// Which cells have no figure and why; what a tax is taken from has none of its own.
-fn cells_lacking(compared: &Point) -> Vec<String> {
-    let is_lacking = |entry: &&RowFigure| match compared.kind() == Kind::Tax && entry.is_baseline {
-        true => entry.row.samples(compared.rule.metric).is_empty(),
+fn cells_lacking(point: &Point) -> Vec<String> {
+    let is_lacking = |entry: &&RowFigure| match point.kind() == Kind::Tax && entry.is_baseline {
+        true => entry.row.samples(point.rule.metric).is_empty(),
         false => entry.figure.is_none(),
     };
     let reason = |entry: &RowFigure| {
         let rest = if entry.is_baseline { "; nothing is compared with it" } else { "" };
-        (format!("{}{rest}", compared.lacking(entry)), compared.with(entry))
+        (format!("{}{rest}", point.lacking(entry)), point.with(entry))
     };
-    let reasons = grouped(compared.figures.iter().filter(is_lacking).map(reason)).into_iter();
+    let reasons = grouped(point.figures.iter().filter(is_lacking).map(reason)).into_iter();
     reasons.map(|(why, cells)| format!("Not measured {}: {why}.", list(&cells))).collect()
 }
 
 /// Which cells have a figure that cannot be compared with the baseline's, and why.
-fn unpaired(compared: &Point) -> Vec<String> {
-    let Some(baseline) = compared.baseline().filter(|entry| entry.figure.is_some()) else {
+fn unpaired(point: &Point) -> Vec<String> {
+    let Some(baseline) = point.baseline().filter(|entry| entry.figure.is_some()) else {
         return Vec::new();
     };
     let is_unpaired =
         |entry: &&RowFigure| !entry.is_baseline && entry.figure.is_some() && entry.ratio.is_none();
     let told = |entry: &RowFigure| {
         let (name, other) = (&entry.label, &baseline.label);
-        let why = compared.why_unpaired(entry, baseline)?;
+        let why = point.why_unpaired(entry, baseline)?;
         Some(format!("No comparison of {name} with {other}: {why}."))
     };
-    compared.shown().filter(is_unpaired).filter_map(told).collect()
+    point.shown().filter(is_unpaired).filter_map(told).collect()
 }
 
-fn invalid(compared: &Point) -> Option<String> {
+fn invalid(point: &Point) -> Option<String> {
     let mut first = None;
     let mut cells = Vec::new();
-    for entry in &compared.figures {
+    for entry in &point.figures {
         let TrialCounts { done, valid, .. } = entry.row.trials;
         // Where none is valid, the cell is said to be lacking.
         if 0 < valid && valid < done {
-            cells.push(format!("{} of {done} trials {}", done - valid, compared.with(entry)));
+            cells.push(format!("{} of {done} trials {}", done - valid, point.with(entry)));
             first = first.or_else(|| entry.row.why_invalid());
         }
     }
@@ -138,58 +137,58 @@ fn invalid(compared: &Point) -> Option<String> {
 }
 
 /// Which algorithms were timed while other work used the core.
-fn disturbed(compared: &Point) -> Option<String> {
-    let disturbed = compared.figures.iter().filter(|entry| entry.row.is_disturbed());
-    let names = listed(disturbed.map(|entry| compared.with(entry)))?;
+fn disturbed(point: &Point) -> Option<String> {
+    let disturbed = point.figures.iter().filter(|entry| entry.row.is_disturbed());
+    let names = listed(disturbed.map(|entry| point.with(entry)))?;
     Some(format!(
         "Other work used the core, so the figures {names} are too high, and ratios with them are doubtful. Measure \
          again while nothing else runs."
     ))
 }
 
-fn incomplete(compared: &Point) -> Option<String> {
+fn incomplete(point: &Point) -> Option<String> {
     let lacking = |entry: &&RowFigure| {
         let TrialCounts { planned, done, .. } = entry.row.trials;
         0 < done && done < planned
     };
     let told = |entry: &RowFigure| {
         let TrialCounts { planned, done, .. } = entry.row.trials;
-        format!("{done} of {planned} {} {}", compared.samples(), compared.with(entry))
+        format!("{done} of {planned} {} {}", point.samples(), point.with(entry))
     };
-    let cells = listed(compared.figures.iter().filter(lacking).map(told))?;
+    let cells = listed(point.figures.iter().filter(lacking).map(told))?;
     Some(format!("The run is not complete: it has {cells}."))
 }
 
 /// In which valid trials the figure is not known, where others have it.
-fn figures_lacking(compared: &Point) -> Option<String> {
+fn figures_lacking(point: &Point) -> Option<String> {
     let told = |entry: &RowFigure| {
         let valid = entry.row.trials.valid;
-        let known = entry.row.samples(compared.rule.metric).len();
+        let known = entry.row.samples(point.rule.metric).len();
         let is_lacking = 0 < known && known < valid;
-        let told = || format!("{} {}", of_trials(valid - known, valid), compared.with(entry));
+        let told = || format!("{} {}", of_trials(valid - known, valid), point.with(entry));
         is_lacking.then(told)
     };
-    let cells = capitalized(&listed(compared.figures.iter().filter_map(told))?);
-    Some(format!("{cells} {}; the figures use the others.", compared.unknown()))
+    let cells = capitalized(&listed(point.figures.iter().filter_map(told))?);
+    Some(format!("{cells} {}; the figures use the others.", point.unknown()))
 }
 
 /// How sure the intervals are where trials are too few.
-fn few_trials(compared: &Point) -> Option<String> {
-    let ratios = compared.figures.iter().filter_map(|entry| Some(&entry.ratio.as_ref()?.figure));
+fn few_trials(point: &Point) -> Option<String> {
+    let ratios = point.figures.iter().filter_map(|entry| Some(&entry.ratio.as_ref()?.figure));
     let figures: Vec<&Figure> =
-        compared.measured().into_iter().map(|(_, figure)| figure).chain(ratios).collect();
+        point.measured().into_iter().map(|(_, figure)| figure).chain(ratios).collect();
     let fewest = figures.iter().min_by_key(|figure| figure.estimate.n)?;
     let n = fewest.estimate.n;
-    let enough = rounds_to_decide(compared.family());
+    let enough = rounds_to_decide(point.family());
     if fewest.estimate.has_enough_samples() {
-        let family = counted(compared.family() as u64, "comparison");
-        return compared.has_too_few().then(|| {
-            let samples = compared.samples();
+        let family = counted(point.family() as u64, "comparison");
+        return point.has_too_few().then(|| {
+            let samples = point.samples();
             format!("{n} {samples} do not decide {family} together: measure at least {enough}.")
         });
     }
     let is_of_all = figures.iter().all(|figure| figure.estimate.n == n);
-    let (one, many) = match compared.kind() {
+    let (one, many) = match point.kind() {
         Kind::Tax => ("pair of trials", "pairs of trials"),
         Kind::Cycles => ("round", "rounds"),
         _ => ("valid trial", "valid trials"),
@@ -212,7 +211,7 @@ fn few_trials(compared: &Point) -> Option<String> {
 }
 
 /// Which servers were one process in all rounds, so that starts of the same program were not compared.
-fn one_process(compared: &Point) -> Option<String> {
+fn one_process(point: &Point) -> Option<String> {
     let is_one = |RowFigure { row, .. }: &&RowFigure| {
         let valid = row.lines.iter().filter(|trial| trial.line.valid);
         let mut processes =
@@ -224,7 +223,7 @@ fn one_process(compared: &Point) -> Option<String> {
         let target = &entry.row.cell()?.target;
         Some(target.url.as_ref().map_or_else(|| target.server.to_string(), ToString::to_string))
     };
-    let servers = listed(unique(compared.figures.iter().filter(is_one).filter_map(name)))?;
+    let servers = listed(unique(point.figures.iter().filter(is_one).filter_map(name)))?;
     Some(format!(
         "{servers} ran as one process in all rounds: the intervals leave out how processes of one \
          program differ."

@@ -35,8 +35,8 @@ pub struct CipherCost {
 
 impl CipherCost {
     /// `None` where the rule names no table, or that has no figure of it.
-    pub(super) fn of(compared: &Point, entry: &RowFigure, rows: &[AlgorithmRow]) -> Option<Self> {
-        let (row, cost) = timed(compared, entry, rows)?;
+    pub(super) fn of(point: &Point, entry: &RowFigure, rows: &[AlgorithmRow]) -> Option<Self> {
+        let (row, cost) = timed(point, entry, rows)?;
         let whole = entry.row.figure(Metric::ServerCpuPerGigabyte)?;
         let frequencies = entry.row.valid().filter_map(|line| {
             let CoreHz { before, after } = line.core_hz;
@@ -71,11 +71,11 @@ pub(super) fn is_more_than_the_whole(share: &Estimate) -> bool {
 
 /// The row of a cell's cipher, in the library that its server runs on.
 pub(super) fn timed<'a>(
-    compared: &Point,
+    point: &Point,
     entry: &RowFigure,
     rows: &'a [AlgorithmRow],
 ) -> Option<(&'a AlgorithmRow, &'a Cost)> {
-    let (table, cell) = (compared.rule.nominal.as_ref()?, entry.row.cell()?);
+    let (table, cell) = (point.rule.nominal.as_ref()?, entry.row.cell()?);
     let (cipher, library) = (cell.record_cipher()?, cell.cipher_library()?);
     let is_it = |row: &&AlgorithmRow| {
         row.table == *table

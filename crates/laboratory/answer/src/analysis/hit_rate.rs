@@ -16,18 +16,18 @@ use super::row_figure::RowFigure;
 use crate::figure::{Decided, Figure};
 
 /// What 10 percentage points of hit rate save, and how long both kinds of handshakes took, TCP included.
-pub(super) fn derived(compared: &Point) -> Vec<Derived> {
-    if !compared.rule.shows(Show::HitRate) {
+pub(super) fn derived(point: &Point) -> Vec<Derived> {
+    if !point.rule.shows(Show::HitRate) {
         return Vec::new();
     }
-    saved(compared).into_iter().chain(latencies(compared)).collect()
+    saved(point).into_iter().chain(latencies(point)).collect()
 }
 
-fn saved(compared: &Point) -> Option<Derived> {
+fn saved(point: &Point) -> Option<Derived> {
     let mut rounds: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
-    for trial in compared.figures.iter().flat_map(|entry| &entry.row.lines) {
-        if let Some(point) = point(&trial.line) {
-            rounds.entry(trial.place.round).or_default().push(point);
+    for trial in point.figures.iter().flat_map(|entry| &entry.row.lines) {
+        if let Some(pair) = share_and_cost(&trial.line) {
+            rounds.entry(trial.place.round).or_default().push(pair);
         }
     }
     let slopes = rounds.values().filter_map(|points| slope(points));
@@ -41,7 +41,7 @@ fn saved(compared: &Point) -> Option<Derived> {
 type Latency = fn(&LatencyNs) -> Option<u64>;
 
 /// Of cells that were to have both.
-fn latencies(compared: &Point) -> Vec<Derived> {
+fn latencies(point: &Point) -> Vec<Derived> {
     const LATENCIES: [(&str, Latency); 4] = [
         ("full handshake, p50", |ns| ns.connect_full_p50),
         ("full handshake, p99", |ns| ns.connect_full_p99),
@@ -53,18 +53,18 @@ fn latencies(compared: &Point) -> Vec<Derived> {
             let lines = entry.row.valid();
             let latencies = lines.filter_map(|line| Some(latency(&line.latency_ns)? as f64));
             let figure = Figure::of(latencies.collect())?;
-            Some(Derived::new(name, compared.with(entry), Quantity::Nanos, figure))
+            Some(Derived::new(name, point.with(entry), Quantity::Nanos, figure))
         };
         LATENCIES.into_iter().map(of).collect::<Option<Vec<_>>>()
     };
     // Where all should resume, the few full ones only open the sessions.
     let is_mixed = |cell: &Cell| cell.load.resumption.get() < 100;
-    let mixed = compared.figures.iter().filter(|entry| entry.row.cell().is_some_and(is_mixed));
+    let mixed = point.figures.iter().filter(|entry| entry.row.cell().is_some_and(is_mixed));
     mixed.filter_map(of_cell).flatten().collect()
 }
 
 /// The share that resumed, and what a connection cost; `None` where that is not known.
-fn point(line: &TrialRecord) -> Option<(f64, f64)> {
+fn share_and_cost(line: &TrialRecord) -> Option<(f64, f64)> {
     let obtained = &line.receipt.obtained;
     let (full, resumed) = (obtained.full?, obtained.resumed?);
     let cost = Metric::ServerCpuPerOperation.value(line).filter(|_| line.valid)?;

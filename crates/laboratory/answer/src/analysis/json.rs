@@ -144,9 +144,7 @@ impl<'a> PointFields<'a> {
 
 impl Serialize for Answer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let place = |point: &Point| {
-            self.rule.along.as_ref().map_or_else(String::new, |along| point.label_at(along))
-        };
+        let place = |point: &Point| point.value_along().unwrap_or_default();
         let fields = AnswerFields {
             question: &self.rule.question,
             headline: &self.headline,

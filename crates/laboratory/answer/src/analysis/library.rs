@@ -15,14 +15,10 @@ const NEEDED: [&str; 6] = ["vaes", "vpclmulqdq", "avx512f", "avx512bw", "avx512d
 
 /// For an answer about AES-GCM: that a newer library would use what this processor has, where that
 /// is so.
-pub(super) fn newer(
-    compared: &Point,
-    targets: &[TargetRecord],
-    machine: &Machine,
-) -> Option<String> {
+pub(super) fn newer(point: &Point, targets: &[TargetRecord], machine: &Machine) -> Option<String> {
     let flags = machine.processor.flags.known()?;
-    let is_of_suites = compared.rule.compare == full::SUITE;
-    let gcm = compared.figures.iter().find(|entry| is_of_suites && is_aes_gcm(entry))?;
+    let is_of_suites = point.rule.compare == full::SUITE;
+    let gcm = point.figures.iter().find(|entry| is_of_suites && is_aes_gcm(entry))?;
     let cell = &gcm.row.name;
     let target = targets.iter().find(|target| target.cells.iter().any(|of| of == cell))?;
     let version = openssl(target.version.as_deref()?)?;

@@ -38,20 +38,20 @@ pub struct LoopbackOfCell {
 
 impl Loopback {
     /// `None` where the answer is not to show it, or nothing reliable was sampled.
-    pub(super) fn of(compared: &Point) -> Option<Self> {
-        if !compared.rule.shows(Show::Loopback) {
+    pub(super) fn of(point: &Point) -> Option<Self> {
+        if !point.rule.shows(Show::Loopback) {
             return None;
         }
-        let plain = share(compared.baseline()?)?;
+        let plain = share(point.baseline()?)?;
         let of = |entry: &RowFigure| {
             let tax = entry.figure.as_ref()?.median();
             let tls = share(entry)?;
             let tax_without = 1.0 - (1.0 - tax) * (1.0 - plain) / (1.0 - tls);
             let cell = entry.row.name.clone();
-            Some((compared.with(entry), LoopbackOfCell { cell, plain, tls, tax, tax_without }))
+            Some((point.with(entry), LoopbackOfCell { cell, plain, tls, tax, tax_without }))
         };
         let (labels, cells): (Vec<String>, Vec<LoopbackOfCell>) =
-            compared.shown().filter_map(of).unzip();
+            point.shown().filter_map(of).unzip();
         let each = |of: fn(&LoopbackOfCell) -> f64| {
             let percents = cells.iter().map(|cell| brief(Quantity::Share, of(cell)));
             list(percents.zip(&labels).map(|(percent, with)| format!("{percent} {with}")))
@@ -59,9 +59,9 @@ impl Loopback {
         let sentence = format!(
             "On loopback the server's CPU runs the client's half of TCP{}: {} of its time {}, and {}. Without \
              that, TLS would take {}.",
-            compared.context(),
+            point.context(),
             brief(Quantity::Share, plain),
-            compared.with(compared.baseline()?),
+            point.with(point.baseline()?),
             each(|cell| cell.tls),
             each(|cell| cell.tax_without)
         );

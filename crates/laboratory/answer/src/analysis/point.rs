@@ -171,6 +171,11 @@ impl Point {
         number.map(|number| number as f64)
     }
 
+    /// Its value of the key that its answer goes along, in words, where it goes along one.
+    pub(super) fn value_along(&self) -> Option<String> {
+        self.rule.along.as_ref().map(|along| self.label_at(along))
+    }
+
     /// The value that all of it has of a key, in words; empty where it has none.
     pub(super) fn label_at(&self, key: &str) -> String {
         self.common.get(key).map_or_else(String::new, |value| self.label(key, value))

@@ -95,15 +95,15 @@ fn by_round(row: &Row) -> BTreeMap<u32, &TrialRecord> {
 
 impl Prediction {
     /// Of all that is compared with a baseline; `place` says where along another key that is.
-    pub(super) fn all(compared: &Point, place: Option<&str>) -> Vec<Self> {
-        let is_shown = compared.rule.shows(Show::Prediction);
-        let Some(baseline) = compared.baseline().filter(|_| is_shown) else { return Vec::new() };
+    pub(super) fn all(point: &Point, place: Option<&str>) -> Vec<Self> {
+        let is_shown = point.rule.shows(Show::Prediction);
+        let Some(baseline) = point.baseline().filter(|_| is_shown) else { return Vec::new() };
         let label = |entry: &RowFigure| match place {
-            Some(place) if compared.others().count() == 1 => place.to_owned(),
+            Some(place) if point.others().count() == 1 => place.to_owned(),
             _ => place.into_iter().chain([entry.label.as_str()]).collect::<Vec<_>>().join(", "),
         };
         let of = |entry| Self::of(label(entry), entry, baseline);
-        compared.others().filter_map(of).collect()
+        point.others().filter_map(of).collect()
     }
 
     fn of(label: String, entry: &RowFigure, baseline: &RowFigure) -> Option<Self> {

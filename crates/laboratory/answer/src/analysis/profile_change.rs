@@ -41,12 +41,12 @@ pub struct Shares {
 impl ProfileChange {
     /// One for each pair of cells that the rules compare and whose profiles are both reliable,
     /// in the order of the rules.
-    pub(super) fn all(compared: &[Vec<Point>]) -> Vec<Self> {
+    pub(super) fn all(points: &[Vec<Point>]) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
-        for compared in compared.iter().flatten() {
-            let Some(baseline) = compared.baseline() else { continue };
-            let of = |entry| Self::of(compared, entry, baseline);
-            for change in compared.others().filter_map(of) {
+        for point in points.iter().flatten() {
+            let Some(baseline) = point.baseline() else { continue };
+            let of = |entry| Self::of(point, entry, baseline);
+            for change in point.others().filter_map(of) {
                 let pair = [&change.cell, &change.baseline];
                 // Another answer may compare the same cells, from the other one.
                 let is_same =
@@ -59,7 +59,7 @@ impl ProfileChange {
         all
     }
 
-    fn of(compared: &Point, entry: &RowFigure, baseline: &RowFigure) -> Option<Self> {
+    fn of(point: &Point, entry: &RowFigure, baseline: &RowFigure) -> Option<Self> {
         let reliable = |of: &RowFigure| Cycles::of(&of.row).filter(|of| of.doubts.is_empty());
         let both = Both { baseline: reliable(baseline)?, cell: reliable(entry)? };
         let most = Class::ALL
@@ -69,7 +69,7 @@ impl ProfileChange {
             .max_by(|(_, a), (_, b)| a.difference().total_cmp(&b.difference()));
         let crypto = both.shares(Class::is_crypto);
         let names = (&baseline.label, &entry.label);
-        let context = compared.context();
+        let context = point.context();
         let sentence = match most {
             None => format!(
                 "No class of work differs by {} points or more of the server's CPU time between {} and \

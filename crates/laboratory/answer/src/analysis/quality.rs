@@ -26,21 +26,21 @@ const MOST_WIDTH: f64 = 0.1;
 const MOST_NOISY: f64 = 0.25;
 
 /// `None` where no answer has a figure.
-pub(super) fn quality(compared: &[Vec<Point>], rows: &[Arc<Row>]) -> Option<Quality> {
-    let compared: Vec<&Point> = compared.iter().flatten().collect();
+pub(super) fn quality(points: &[Vec<Point>], rows: &[Arc<Row>]) -> Option<Quality> {
+    let points: Vec<&Point> = points.iter().flatten().collect();
     let of_one =
         |of: &&Point| Some((stated(of).into_iter().map(|f| f.estimate.n).min()?, of.samples()));
-    let (fewest, samples) = compared.iter().filter_map(of_one).min()?;
-    let figures: Vec<Figure> = compared.iter().flat_map(|of| stated(of)).collect();
+    let (fewest, samples) = points.iter().filter_map(of_one).min()?;
+    let figures: Vec<Figure> = points.iter().flat_map(|of| stated(of)).collect();
     // Of a median of 0 there is no share.
     let shares = figures.iter().filter(|figure| figure.median() != 0.0);
     let widest = shares.map(Figure::reach).fold(0.0, f64::max);
     let valid: Vec<&TrialRecord> = rows.iter().flat_map(|row| row.valid()).collect();
     let noisy = valid.iter().filter(|line| is_noisy(line)).count();
-    let largest = compared.iter().map(|of| of.family()).max().unwrap_or_default();
+    let largest = points.iter().map(|of| of.family()).max().unwrap_or_default();
     let enough = rounds_to_decide(largest);
     let has_too_few = !figures.iter().all(|of| of.estimate.has_enough_samples())
-        || compared.iter().any(|of| of.has_too_few());
+        || points.iter().any(|of| of.has_too_few());
     let within = plain_percent(round(widest));
     let (is_good, sentence) = if noisy as f64 > MOST_NOISY * valid.len() as f64 {
         let of = format!("{noisy} of {} shared their CPUs", trials(valid.len()));
@@ -59,11 +59,11 @@ pub(super) fn quality(compared: &[Vec<Point>], rows: &[Arc<Row>]) -> Option<Qual
 }
 
 /// What the sentences state: ratios, and figures where there is no ratio.
-fn stated(compared: &Point) -> Vec<Figure> {
+fn stated(point: &Point) -> Vec<Figure> {
     let ratios: Vec<Figure> =
-        compared.figures.iter().filter_map(|entry| Some(entry.ratio.clone()?.figure)).collect();
-    match ratios.is_empty() && compared.kind() != Kind::Tax {
-        true => compared.measured().into_iter().map(|(_, figure)| figure.clone()).collect(),
+        point.figures.iter().filter_map(|entry| Some(entry.ratio.clone()?.figure)).collect();
+    match ratios.is_empty() && point.kind() != Kind::Tax {
+        true => point.measured().into_iter().map(|(_, figure)| figure.clone()).collect(),
         false => ratios,
     }
 }
@@ -89,19 +89,19 @@ fn is_noisy(line: &TrialRecord) -> bool {
 pub fn widest_interval(study: &Study, entries: &Entries) -> f64 {
     let rows = of_cells(study, entries, &[]);
     let decisions = Arc::new(Decisions::of(&study.answers, &rows));
-    let compared: Vec<Point> = Point::all(study, &rows, &decisions).into_iter().flatten().collect();
-    if compared.is_empty() {
+    let points: Vec<Point> = Point::all(study, &rows, &decisions).into_iter().flatten().collect();
+    if points.is_empty() {
         let rates = rows.iter().filter_map(|cell| cell.figure(Metric::Rate));
         return rates.map(|rate| width(&rate)).fold(0.0, f64::max);
     }
-    let widths = compared.iter().flat_map(|compared| {
-        let is_tax = compared.kind() == Kind::Tax;
+    let widths = points.iter().flat_map(|point| {
+        let is_tax = point.kind() == Kind::Tax;
         let of = |entry: &RowFigure| {
             let figure = entry.figure.as_ref().filter(|_| !is_tax);
             let widths = figure.into_iter().chain(entry.ratio.as_deref()).map(width);
             widths.fold(0.0, f64::max)
         };
-        compared.figures.iter().map(of).collect::<Vec<_>>()
+        point.figures.iter().map(of).collect::<Vec<_>>()
     });
     widths.fold(0.0, f64::max)
 }
@@ -123,7 +123,7 @@ mod tests {
     fn it_is_that_of_the_widest_figure_or_ratio_of_any_answer() {
         let mut scene = Scene::handshakes();
         let analysis = scene.analysis();
-        let bars = analysis.answers.iter().flat_map(|answer| answer.figures());
+        let bars = analysis.answers.iter().flat_map(|answer| answer.shown());
         let figures = bars.flat_map(|bar| bar.figure.iter().chain(bar.ratio.as_deref()));
         let expected = figures.map(width).fold(0.0, f64::max);
         assert!(expected > 0.0299 && (widest(&scene) - expected).abs() < 1e-9, "{expected}");

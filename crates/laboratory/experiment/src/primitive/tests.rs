@@ -232,7 +232,7 @@ fn an_answer_has_figures_ratios_and_what_was_published() {
     desk.run(&study, &mut Known::default());
     let analysis = desk.analysis(&study);
     // Two algorithms with all instructions and with none, at 8 KiB.
-    let bars = || analysis.answers[..4].iter().flat_map(answer::analysis::Answer::figures);
+    let bars = || analysis.answers[..4].iter().flat_map(answer::analysis::Answer::shown);
     let ratios = bars()
         .filter_map(|bar| Some((bar.row.params["size"].to_string(), bar.ratio.as_ref()?.median())));
     assert_eq!(ratios.collect::<Vec<_>>(), vec![("8KiB".to_owned(), 2.0); 4]);
@@ -245,7 +245,7 @@ fn an_answer_has_figures_ratios_and_what_was_published() {
     for (library, per_s) in [("aws-lc", 8e9), ("openssl", 4e9)] {
         assert!(projected.contains(&(library.to_owned(), per_s)), "{library}");
     }
-    let hashes = analysis.answers[4].figures().find_map(|bar| bar.ratio.as_ref());
+    let hashes = analysis.answers[4].shown().find_map(|bar| bar.ratio.as_ref());
     assert_eq!(hashes.unwrap().median(), 4.0);
     let found = &analysis.costs;
     let published = |is_it: &dyn Fn(&AlgorithmRow) -> bool| -> Vec<f64> {
@@ -302,7 +302,7 @@ fn a_wrong_result_is_refused_and_no_number() {
     let analysis = desk.analysis(&study);
     let answer = &analysis.answers[0];
     assert!(!answer.caveats.is_empty());
-    assert!(answer.figures().all(|bar| bar.ratio.is_none()));
+    assert!(answer.shown().all(|bar| bar.ratio.is_none()));
 }
 
 /// Every figure of a line, made false from outside.
@@ -408,7 +408,7 @@ fn a_ratio_is_of_rounds_that_both_have() {
     });
     let answers = desk.analysis(&study).answers;
     let ratio = |answer: &answer::analysis::Answer| {
-        answer.figures().find_map(|bar| Some(bar.ratio.as_ref()?.samples.clone())).unwrap()
+        answer.shown().find_map(|bar| Some(bar.ratio.as_ref()?.samples.clone())).unwrap()
     };
     assert_eq!((ratio(&answers[0]), ratio(&answers[1])), (vec![2.0], vec![2.0, 2.0]));
 }
@@ -424,7 +424,7 @@ fn a_difference_is_shown_by_enough_rounds_alone() {
         let (desk, study) = (Desk::new(), study_of(&text));
         desk.run(&study, &mut Known::default());
         let answers = desk.analysis(&study).answers;
-        let bars = answers[..4].iter().flat_map(answer::analysis::Answer::figures);
+        let bars = answers[..4].iter().flat_map(answer::analysis::Answer::shown);
         let mut decisions = bars.filter_map(|bar| Some(bar.ratio.as_ref()?.decision));
         assert!(decisions.all(|of| of.is_sure() == is_shown));
         // What was asked for says so before anything is measured.

@@ -34,7 +34,7 @@ pub(super) fn answer(analysis: &Analysis, answers: &[&Answer]) -> Option<ShownAn
     };
     let purity = answers.iter().filter_map(|answer| answer.purity.as_ref());
     let purity = purity.filter(|of| !is_mentioned(of)).cloned();
-    let mut figures = answers.iter().flat_map(|answer| answer.figures());
+    let mut figures = answers.iter().flat_map(|answer| answer.shown());
     let is_projected = figures.any(|of| !of.projected.is_empty());
     let published: Vec<String> = match first.rule.metric.row().kind {
         Kind::Cycles => first
@@ -166,11 +166,10 @@ fn figures(answers: &[&Answer]) -> Table {
 }
 
 /// The cells of an answer with the parts of their labels.
-fn rows(answer: &Answer) -> Vec<(Vec<String>, &RowFigure)> {
+fn rows<'a>(answer: &'a Answer) -> Vec<(Vec<String>, &'a RowFigure)> {
     let common = answer.common_in_words();
-    let place = |point: &Point| answer.rule.along.as_ref().map(|along| point.label_at(along));
-    let of_point = |point| {
-        let place = place(point);
+    let of_point = |point: &'a Point| {
+        let place = point.value_along();
         let label =
             |of: &RowFigure| common.iter().chain(&place).chain([&of.label]).cloned().collect();
         point.shown().map(|of| (label(of), of)).collect::<Vec<_>>()

@@ -114,8 +114,8 @@ fn rows_along<'a>(answers: &'a [&'a Answer]) -> Vec<(BarRow, &'a Point)> {
     let of_answer = |(combination, answer): (String, &&'a Answer)| {
         let combination = if is_one { String::new() } else { combination };
         let of_point = |point: &'a Point| {
-            let place = answer.rule.along.as_ref().map(|along| point.label_at(along));
-            (group(list_of([combination.clone()].into_iter().chain(place)), point), point)
+            let label = list_of([combination.clone()].into_iter().chain(point.value_along()));
+            (group(label, point), point)
         };
         answer.points.iter().map(of_point).collect::<Vec<_>>()
     };

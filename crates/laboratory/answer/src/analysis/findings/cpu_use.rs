@@ -23,7 +23,7 @@ fn chart(answer: &Answer) -> Option<Bars> {
     };
     let mut known: Vec<(String, CpuUse)> = last.shown().flat_map(of_row).collect();
     known.sort_by_key(|(_, cpu)| (cpu.of_host, cpu.cpu));
-    let at = answer.rule.along.as_ref().map(|along| format!(", {}", last.label_at(along)));
+    let at = last.value_along().map(|value| format!(", {value}"));
     (!known.is_empty()).then(|| Bars {
         title: "What used each CPU".to_owned(),
         subtitle: answer.subtitle() + &at.unwrap_or_default(),

@@ -21,10 +21,10 @@ pub(in crate::analysis) fn chart(answer: &Answer) -> Option<findings::Curve> {
     let is_of_sizes = metric == Metric::CyclesPerByte && answer.points.len() > 1;
     let is_of_lines = answer.is_of_users() || is_of_sizes;
     let along = answer.rule.along.as_ref().filter(|_| is_of_lines)?;
-    let figures = answer.figures().filter_map(|bar| bar.figure.as_ref());
+    let figures = answer.shown().filter_map(|bar| bar.figure.as_ref());
     let unit = metric.row().quantity.unit_for(figures.map(Figure::median));
     // A value may lack a figure at some points.
-    let values = unique(answer.figures().map(|of| &of.value));
+    let values = unique(answer.shown().map(|of| &of.value));
     let lines: Vec<(&Param, ChartLine)> =
         values.into_iter().filter_map(|of| Some((of, line(answer, along, of, &unit)?))).collect();
     let x_axis = match (answer.is_of_users(), answer.operation()) {

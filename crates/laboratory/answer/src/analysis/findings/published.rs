@@ -48,7 +48,7 @@ pub(super) fn band(
 pub(super) fn in_words(answer: &Answer, shapes: &str) -> Option<String> {
     use PublishedUnit::{GbpsOfDevice, Pace, Words};
     let is_plotted = |of: &&Published| {
-        let mut bars = answer.figures();
+        let mut bars = answer.shown();
         !matches!(of.unit, GbpsOfDevice | Pace | Words)
             && bars.any(|bar| beside(&answer.rule.published, bar).is_some_and(|other| other == *of))
     };

@@ -136,7 +136,7 @@ fn without_a_baseline_the_others_have_their_figures() {
         scene.fail(cell, round);
     }
     let answer = scene.first();
-    let figures = answer.figures().filter(|bar| bar.figure.is_some());
+    let figures = answer.shown().filter(|bar| bar.figure.is_some());
     assert_eq!(figures.count(), 3);
 }
 

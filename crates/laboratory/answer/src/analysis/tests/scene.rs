@@ -280,7 +280,7 @@ impl Answer {
     /// Its figures, along a key with their points in their labels.
     pub(crate) fn bars(&self) -> Vec<RowFigure> {
         let of_point = |point: &Point| {
-            let place = self.rule.along.as_ref().map(|along| point.label_at(along));
+            let place = point.value_along();
             let named = |of: &RowFigure| {
                 let label = list_of(place.iter().chain([&of.label]));
                 RowFigure { label, ..of.clone() }

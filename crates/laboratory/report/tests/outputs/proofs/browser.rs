@@ -120,7 +120,7 @@ fn charts_are_drawn_and_nothing_is_loaded() {
     assert_eq!(charts.len(), answers + rates + 2 + 2);
     for (rule, chart) in charts[..answers].iter().enumerate() {
         let of_rule = run.analysis.answers.iter().filter(|answer| answer.place == rule);
-        let bars: usize = of_rule.map(|answer| answer.figures().count()).sum();
+        let bars: usize = of_rule.map(|answer| answer.shown().count()).sum();
         assert_eq!((&chart["bars"], &chart["rows"]), (&json!(bars), &json!(bars)), "{chart}");
     }
     // A bar for the server and one for the client, in the charts of CPU time.
