@@ -28,6 +28,13 @@ full! {
     ARRIVAL = "load.arrival",
     WAKEUPS = "load.wakeups",
     MAX_UDP_PAYLOAD = "load.max-udp-payload",
+    GROUP = "load.group",
+    HTTP = "load.http",
+    LIBRARY = "target.library",
+    QUIC = "target.quic",
+    RECORD_SIZE = "target.record-size",
+    SESSION_CACHE = "target.session-cache",
+    TICKETS = "target.tickets",
 }
 
 /// A key without its table: `suite` of `load.suite`.

@@ -36,7 +36,6 @@ pub enum Actor {
     Packages,
     /// Who writes the clients: the server can only allow it.
     Clients,
-    Hardware,
 }
 
 /// A part of the traffic whose cost a change touches.
@@ -165,7 +164,7 @@ pub static LEVERS: &[Lever] = &[
     Lever {
         kind: Kind::Resumption,
         change: "{} of handshakes resumed",
-        settings: &[(full::RESUMPTION, To::Goal("80%")), ("target.tickets", To::Value("true"))],
+        settings: &[(full::RESUMPTION, To::Goal("80%")), (full::TICKETS, To::Value("true"))],
         touches: HANDSHAKES,
         lines: &[
             (
@@ -188,7 +187,7 @@ pub static LEVERS: &[Lever] = &[
     Lever {
         kind: Kind::Group,
         change: "key exchange with X25519",
-        settings: &[(GROUP, To::Value("x25519"))],
+        settings: &[(full::GROUP, To::Value("x25519"))],
         touches: HANDSHAKES,
         known: [0.97, 0.9, 1.0, 1.0],
         lines: &[
@@ -203,7 +202,7 @@ pub static LEVERS: &[Lever] = &[
     Lever {
         kind: Kind::Group,
         change: "key exchange with P-256",
-        settings: &[(GROUP, To::Value("secp256r1"))],
+        settings: &[(full::GROUP, To::Value("secp256r1"))],
         touches: HANDSHAKES,
         known: [1.02, 1.05, 1.0, 1.0],
         lines: &[
@@ -218,7 +217,7 @@ pub static LEVERS: &[Lever] = &[
     Lever {
         kind: Kind::Group,
         change: "post-quantum key exchange (X25519MLKEM768)",
-        settings: &[(GROUP, To::Value("X25519MLKEM768"))],
+        settings: &[(full::GROUP, To::Value("X25519MLKEM768"))],
         touches: HANDSHAKES,
         known: [1.15, 1.4, 1.0, 1.0],
         lines: &[
@@ -314,7 +313,7 @@ pub static LEVERS: &[Lever] = &[
     Lever {
         kind: Kind::Http,
         change: "HTTP/1.1",
-        settings: &[(HTTP, To::Value("1.1"))],
+        settings: &[(full::HTTP, To::Value("1.1"))],
         touches: ALL_PARTS,
         known: [1.0, 1.0, 0.9, 0.98],
         lines: &[
@@ -329,7 +328,7 @@ pub static LEVERS: &[Lever] = &[
     Lever {
         kind: Kind::Http,
         change: "HTTP/2",
-        settings: &[(HTTP, To::Value("2"))],
+        settings: &[(full::HTTP, To::Value("2"))],
         touches: ALL_PARTS,
         known: [1.02, 1.02, 1.1, 1.02],
         lines: &[
@@ -344,7 +343,7 @@ pub static LEVERS: &[Lever] = &[
     Lever {
         kind: Kind::Http,
         change: "HTTP/3",
-        settings: &[(HTTP, To::Value("3")), ("target.quic", To::Value("true"))],
+        settings: &[(full::HTTP, To::Value("3")), (full::QUIC, To::Value("true"))],
         touches: ALL_PARTS,
         known: [1.5, 1.5, 2.0, 2.5],
         lines: &[
@@ -361,7 +360,7 @@ pub static LEVERS: &[Lever] = &[
     Lever {
         kind: Kind::RecordSize,
         change: "records of 4 KiB",
-        settings: &[(RECORD_SIZE, To::Value("4KiB"))],
+        settings: &[(full::RECORD_SIZE, To::Value("4KiB"))],
         touches: &[Part::Requests],
         known: [1.0, 1.0, 1.0, 1.2],
         lines: &[("nginx", "ssl_buffer_size 4k;"), ("haproxy", "tune.ssl.maxrecord 4096")],
@@ -371,10 +370,7 @@ pub static LEVERS: &[Lever] = &[
     Lever {
         kind: Kind::SessionCache,
         change: "a session cache in place of tickets",
-        settings: &[
-            ("target.session-cache", To::Value("true")),
-            ("target.tickets", To::Value("false")),
-        ],
+        settings: &[(full::SESSION_CACHE, To::Value("true")), (full::TICKETS, To::Value("false"))],
         touches: HANDSHAKES,
         known: [1.0, 0.95, 1.0, 1.0],
         lines: &[
@@ -399,7 +395,7 @@ pub static LEVERS: &[Lever] = &[
         kind: Kind::Library,
         change: "another TLS library: {}",
         actor: Actor::Packages,
-        settings: &[("target.library", To::EachHere)],
+        settings: &[(full::LIBRARY, To::EachHere)],
         touches: ALL_PARTS,
         known: [0.85, 0.85, 0.95, 0.6],
         left_out: "nobody",
@@ -428,27 +424,7 @@ pub static LEVERS: &[Lever] = &[
         )],
         left_out: "nobody; needs AVX-512 IFMA in the processor",
     },
-    Lever {
-        kind: Kind::Accelerator,
-        change: "an accelerator: {}",
-        actor: Actor::Hardware,
-        settings: &[
-            ("target.accelerator", To::Value("model")),
-            ("target.accelerator-rate", To::Goal("40000/s")),
-        ],
-        touches: &[Part::FullHandshakes],
-        known: [0.5, 1.0, 1.0, 1.0],
-        lines: &[
-            ("nginx", "ssl_engine ... or the card's provider in openssl.cnf"),
-            ("haproxy", "ssl-mode-async (with the card's provider in openssl.cnf)"),
-        ],
-        left_out: "nobody",
-    },
 ];
-
-const GROUP: &str = "load.group";
-const HTTP: &str = "load.http";
-const RECORD_SIZE: &str = "target.record-size";
 
 const CERTIFICATE: &[(&str, &str)] = &[
     (

@@ -40,7 +40,7 @@ use crate::outputs::{self, Found};
 use crate::progress::in_minutes;
 use crate::{Exit, Failure, interrupt, json};
 pub(crate) use arguments::Arguments;
-use bench::{Bench, of_plan, results_in};
+use bench::{Bench, on_several_cores, results_in};
 use cells::{CORRECTIONS, Cells, Rates, Window};
 use outcome::{LinkUse, PlanOutcome};
 use together::Combination;
@@ -114,9 +114,8 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         ));
         return Ok(Exit::Interrupted);
     }
-    let several = cells.several_cores(arguments.trials, &rates);
     let mut on_several = Vec::new();
-    if is_whole && of_plan(&several)?.cells.len() > 1 {
+    if is_whole && let Some(several) = on_several_cores(&cells, arguments.trials, &rates)? {
         let results = results_in(results.folder(), "cores")?;
         match bench.measure(&several, &results)? {
             (lines, true) => on_several = lines,
@@ -203,7 +202,7 @@ fn combine(
     let results = results_in(results.folder(), "together")?;
     let measured = combination.measure(arguments, cells, rates, bench, &results);
     let found = measured.and_then(|(lines, is_whole)| match is_whole {
-        true => combination.outcome(cells, scale, levers, &lines),
+        true => combination.outcome(cells, scale, &lines),
         false => Err(Failure::measurement("it was interrupted")),
     });
     match found {

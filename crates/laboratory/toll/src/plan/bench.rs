@@ -8,6 +8,7 @@ use experiment::{Ended, Event};
 use journal::{Results, TrialLine};
 use study::Study;
 
+use super::cells::{Cells, Rates};
 use crate::progress::RunProgress;
 use crate::{Failure, machine};
 
@@ -60,6 +61,16 @@ impl<'a> Bench<'a> {
 
 pub(super) fn results_in(parent: &Path, name: &str) -> Result<Results, Failure> {
     Results::create(parent, name, SystemTime::now()).map_err(Failure::request)
+}
+
+/// The study of the traffic on several cores; `None` where this machine has one beside the client's.
+pub(super) fn on_several_cores(
+    cells: &Cells,
+    trials: u32,
+    rates: &Rates,
+) -> Result<Option<String>, Failure> {
+    let several = cells.several_cores(trials, rates);
+    Ok((of_plan(&several)?.cells.len() > 1).then_some(several))
 }
 
 /// The study that a text is.

@@ -119,10 +119,8 @@ impl Cells {
         let shape = today.shape;
         let is_resumed = shape.resumed.get() > 0;
         let mut cells = Self { today, cases: Vec::new(), dropped: BTreeMap::new() };
-        let quarter = (AT_A_QUARTER, QUARTER);
-        let all = [("", arguments.busy()), quarter];
-        let wanted = if arguments.levers.is_some() { &all[..1] } else { &all[..] };
-        for (suffix, busy) in wanted {
+        let quarter = arguments.levers.is_none().then_some((AT_A_QUARTER, QUARTER));
+        for (suffix, busy) in [("", arguments.busy())].into_iter().chain(quarter) {
             let places = Places::today(suffix, is_resumed);
             let parts = [FULL, RESUMED, REQUESTS, OTHER, TRAFFIC].into_iter();
             for part in parts.filter(|part| is_resumed || *part != RESUMED) {
@@ -131,7 +129,7 @@ impl Cells {
                     name: format!("{part}{suffix}"),
                     part,
                     keys: cells.today.keys(part, &[]).unwrap_or_default(),
-                    busy: *busy,
+                    busy,
                     is_optional: false,
                     whole: (part == TRAFFIC).then_some(whole),
                 });

@@ -15,11 +15,6 @@ use super::arguments::Arguments;
 use super::parts::{FULL, RESUMED, TRAFFIC};
 use super::traffic::Shape;
 
-pub(super) const GROUP: &str = "load.group";
-pub(super) const HTTP: &str = "load.http";
-pub(super) const QUIC: &str = "target.quic";
-pub(super) const TICKETS: &str = "target.tickets";
-
 /// A lever with its values.
 #[derive(Debug, Clone)]
 pub(super) struct Offer {
@@ -163,7 +158,7 @@ fn is_for(lever: &Lever, arguments: &Arguments, shape: &Shape) -> bool {
                 && arguments.suite.key_exchange != KeyExchange::Rsa
         }
         Kind::Group => {
-            let group = text(GROUP).unwrap_or_default();
+            let group = text(full::GROUP).unwrap_or_default();
             // Servers choose X25519 by themselves where nothing else is said.
             let now = arguments.group.map_or("x25519", tls::Group::name);
             group != now && (version == Version::Tls13 || !group.contains("MLKEM"))
@@ -177,9 +172,8 @@ fn is_for(lever: &Lever, arguments: &Arguments, shape: &Shape) -> bool {
             text(full::VERSION).is_some_and(|to| to != version.number())
                 && arguments.http != ::load::Http::V3
         }
-        Kind::Http => text(HTTP).is_some_and(|to| to != arguments.http.to_string()),
+        Kind::Http => text(full::HTTP).is_some_and(|to| to != arguments.http.to_string()),
         Kind::SessionCache => version == Version::Tls12 && shape.resumed.get() > 0,
-        Kind::Accelerator => text("target.accelerator") != Some("model"),
         _ => true,
     }
 }
@@ -188,7 +182,7 @@ fn is_for(lever: &Lever, arguments: &Arguments, shape: &Shape) -> bool {
 /// cipher, as the version and the certificate have it.
 ///
 /// # Errors
-/// There is none.
+/// No suite has this version, key and cipher.
 pub(super) fn suite<'a>(
     changed: &BTreeMap<&str, &str>,
     common: impl Fn(&str) -> Option<&'a str>,

@@ -174,7 +174,7 @@ mod tests {
             [measured.clone(), (0..7).map(of_round).collect()].concat()
         };
         let scale = found.scale;
-        let made = together.outcome(cells, scale, levers, &traffic(1.0)).unwrap();
+        let made = together.outcome(cells, scale, &traffic(1.0)).unwrap();
         // With half the connections a certificate saves half.
         assert!(
             (made.cores.median - 0.39).abs() < 1e-9 && (made.sum - 0.19).abs() < 1e-9,
@@ -185,7 +185,7 @@ mod tests {
         assert!(made.check.holds());
         // Each of its parts was measured with the changes one by one.
         assert!(cells.cases.iter().all(|case| !case.name.starts_with("together-1")));
-        let dearer = together.outcome(cells, scale, levers, &traffic(1.3)).unwrap();
+        let dearer = together.outcome(cells, scale, &traffic(1.3)).unwrap();
         assert!(!dearer.check.holds());
         levers.together = Some(made);
         let holds = words::of(&found, false);

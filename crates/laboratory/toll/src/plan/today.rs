@@ -16,7 +16,7 @@ use super::traffic::{PlannedTraffic, Shape};
 const SMALL: u64 = 1 << 10;
 const LARGE: u64 = 64 << 10;
 
-/// Keys and their values, as TOML writes them.
+/// Keys and their values.
 pub(super) type Keys = BTreeMap<String, String>;
 
 /// The server and the traffic as they are.
@@ -43,8 +43,8 @@ impl Today {
             ("target.if-missing", "fail".to_owned()),
             (full::SERVER, server.clone()),
             (full::CERTIFICATE_KEY, key.to_string()),
-            (offers::TICKETS, is_resumed.to_string()),
-            ("target.session-cache", "false".to_owned()),
+            (full::TICKETS, is_resumed.to_string()),
+            (full::SESSION_CACHE, "false".to_owned()),
             ("target.encrypt-then-mac", "false".to_owned()),
             (full::SUITE, suite.to_string()),
             ("load.encrypt-then-mac", "false".to_owned()),
@@ -52,13 +52,13 @@ impl Today {
         .map(|(key, value)| entry(key, &value))
         .into();
         if let Some(group) = group {
-            common.extend([entry(offers::GROUP, group.name())]);
+            common.extend([entry(full::GROUP, group.name())]);
         }
         if *http == Http::V3 {
-            common.extend([entry(offers::QUIC, "true")]);
+            common.extend([entry(full::QUIC, "true")]);
             // QUIC is rustls' in the embedded server.
             if server == "embedded" {
-                common.extend([entry("target.library", "rustls-ring")]);
+                common.extend([entry(full::LIBRARY, "rustls-ring")]);
             }
         }
         let mean = wanted.traffic.mean_bytes;
@@ -91,7 +91,7 @@ impl Today {
             }
         }
         let http = changed
-            .get(offers::HTTP)
+            .get(full::HTTP)
             .map_or_else(|| self.http.to_string(), |http| (*http).to_owned());
         let is_connection = [FULL, RESUMED].contains(&part);
         let object = match part {
@@ -102,7 +102,7 @@ impl Today {
         let mut keys: BTreeMap<&str, String> =
             [(full::OPERATION, "requests".to_owned()), (full::OBJECT, object.clone())].into();
         if http != Http::V1.to_string() {
-            keys.insert(offers::HTTP, http);
+            keys.insert(full::HTTP, http);
             // One request needs one stream; each further one would begin with a connection that has no session
             // to resume.
             let streams = if is_connection { 1 } else { self.streams };
@@ -114,11 +114,11 @@ impl Today {
         if part == RESUMED {
             keys.insert(full::RESUMPTION, "100%".to_owned());
         }
-        let common = |key: &str| self.common.get(key).map(|value| value.trim_matches('"'));
+        let common = |key: &str| self.common.get(key).map(String::as_str);
         if let Some(suite) = offers::suite(&changed, common)? {
             keys.insert(full::SUITE, suite.to_string());
         }
-        let own = [offers::HTTP, full::SUITE, full::VERSION];
+        let own = [full::HTTP, full::SUITE, full::VERSION];
         for (key, value) in changed.iter().filter(|(key, _)| !own.contains(key)) {
             keys.insert(key, (*value).to_owned());
         }
@@ -128,20 +128,17 @@ impl Today {
     }
 }
 
-/// A key with its value as TOML writes it: counts and truth are no texts.
 pub(super) fn entry(key: &str, value: &str) -> (String, String) {
-    let is_count = || key != offers::HTTP && value.bytes().all(|byte| byte.is_ascii_digit());
-    let written = match value {
-        "true" | "false" => value.to_owned(),
-        _ if is_count() => value.to_owned(),
-        _ => toml::Value::from(value).to_string(),
-    };
-    (key.to_owned(), written)
+    (key.to_owned(), value.to_owned())
 }
 
+/// As TOML: counts and truth are no texts.
 pub(super) fn write_keys(text: &mut String, keys: &Keys) {
     for (key, value) in keys {
-        let _ = writeln!(text, "{key} = {value}");
+        let is_count = || key != full::HTTP && value.bytes().all(|byte| byte.is_ascii_digit());
+        let is_bare = matches!(&**value, "true" | "false") || is_count();
+        let written = if is_bare { value.clone() } else { toml::Value::from(&**value).to_string() };
+        let _ = writeln!(text, "{key} = {written}");
     }
 }
 

@@ -18,6 +18,8 @@ pub(super) struct Combination<'a> {
     offers: Vec<&'a Offer>,
     steps: Vec<Changed>,
     traffic: String,
+    /// Cores that the changes save one by one.
+    alone: f64,
 }
 
 impl<'a> Combination<'a> {
@@ -26,6 +28,7 @@ impl<'a> Combination<'a> {
     pub(super) fn choose(tried: &'a Tried, levers: &Levers, cells: &mut Cells) -> Option<Self> {
         let mut offers: Vec<&Offer> = Vec::new();
         let mut steps = Vec::new();
+        let mut alone = 0.0;
         for saving in levers.sure(Direction::Above) {
             let (offer, _) = &tried.offers[saving.place];
             if offers.iter().any(|of| of.lever.kind == offer.lever.kind) {
@@ -37,17 +40,18 @@ impl<'a> Combination<'a> {
             let mut whole = more.clone();
             let Ok(traffic) = whole.add_traffic("together", &with, &changed) else { continue };
             let rates = [(traffic.clone(), 1_000.0)].into();
-            let alone = whole.only(|case| case.name == traffic);
-            if of_plan(&alone.open_loop(&Window::Pilot, 1, &rates)).is_err() {
+            let whole = whole.only(|case| case.name == traffic);
+            if of_plan(&whole.open_loop(&Window::Pilot, 1, &rates)).is_err() {
                 continue;
             }
             *cells = more;
             offers = with;
             steps.push(changed);
+            alone += saving.cores.median;
         }
         let last = steps.last()?;
         let traffic = cells.add_traffic("together", &offers, last).ok()?;
-        Some(Self { offers, steps, traffic })
+        Some(Self { offers, steps, traffic, alone })
     }
 
     /// Whether a case is one of those that it is measured by, with today's parts.
@@ -94,7 +98,6 @@ impl<'a> Combination<'a> {
         &self,
         cells: &Cells,
         scale: Scale,
-        savings: &Levers,
         lines: &[TrialLine],
     ) -> Result<Together, Failure> {
         let rounds = Rounds::of(lines);
@@ -110,11 +113,8 @@ impl<'a> Combination<'a> {
         let all = rounds.costs(before).into_iter();
         let cores: Vec<f64> =
             all.map(|(_, costs)| scale.cores(&costs, &before.shape.traffic)).collect();
-        let own = self.offers.iter().filter_map(|offer| {
-            savings.savings.iter().find(|saving| saving.change == offer.change)
-        });
         Ok(Together {
-            sum: own.map(|saving| saving.cores.median).sum(),
+            sum: self.alone,
             steps,
             cores: Estimate::of(&cores).map_err(|_| none())?,
             saved: difference(&rounds, &today, before, scale).ok_or_else(none)?.estimate,

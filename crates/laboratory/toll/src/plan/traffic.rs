@@ -43,7 +43,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// The same requests on connections that each have so many.
+    /// The same requests, with this many on each connection.
     pub(super) fn with_requests(mut self, requests: NonZeroU32) -> Self {
         let number = f64::from(requests.get());
         self.traffic.connections_per_s = self.traffic.requests_per_s() / number;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use journal::TrialLine;
 
 use super::arguments::Arguments;
-use super::bench::{Bench, of_plan};
+use super::bench::{Bench, of_plan, on_several_cores};
 use super::cells::{CORRECTIONS, Cells, Changed, Rates, Window};
 use super::offers::{self, Offer};
 use super::parts::each;
@@ -138,12 +138,11 @@ fn takes(cells: &Cells, arguments: &Arguments) -> Result<Duration, Failure> {
         .into_iter()
         .map(|trials| time(cells.open_loop(&Window::Pilot, trials, &rates)))
         .sum::<Result<Duration, Failure>>()?;
-    let several = cells.several_cores(arguments.trials, &rates);
-    let several = if of_plan(&several)?.cells.len() > 1 { time(several)? } else { Duration::ZERO };
+    let several = on_several_cores(cells, arguments.trials, &rates)?.map(time).transpose()?;
     let count = cells.cases.len() as u32;
     // The parts of today's server are measured beside the combination's.
     let combination = measured / count
         * (cells.unchanged("").places.cases().count() as u32 + STEPS)
         + (pilots / count + CLOSED_PILOT) * STEPS;
-    Ok(measured + pilots + several + combination)
+    Ok(measured + pilots + several.unwrap_or_default() + combination)
 }
