@@ -85,8 +85,9 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut cells = Cells::new(arguments, &wanted)?;
     let folder = tempfile::tempdir().map_err(Failure::request)?;
     let mut bench = Bench::new(folder.path(), arguments.json, &interrupted);
-    let Some(pilot) = bench.pilot(&cells.closed_loop())? else { return Ok(Exit::Interrupted) };
-    let mut rates = cells.rates(&pilot)?;
+    let Some((pilot, mut rates)) = bench.first_rates(&cells)? else {
+        return Ok(Exit::Interrupted);
+    };
     let mut tried = None;
     if arguments.levers.is_some() {
         let chosen =

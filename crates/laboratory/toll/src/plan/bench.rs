@@ -10,7 +10,7 @@ use study::Study;
 
 use super::cells::{Cells, Rates};
 use crate::progress::RunProgress;
-use crate::{Failure, machine};
+use crate::{Exit, Failure, machine};
 
 pub(super) struct Bench<'a> {
     /// Of the pilots, which nobody keeps.
@@ -31,6 +31,34 @@ impl<'a> Bench<'a> {
         self.pilots += 1;
         let (lines, is_whole) = self.measure(study, &results)?;
         Ok(is_whole.then_some(lines))
+    }
+
+    /// What each part takes in a closed loop, and the rates that follow from it; `None` where it was interrupted. Such
+    /// a pilot is short and may be disturbed, so that it has a second try.
+    ///
+    /// # Errors
+    /// What the machine or the server lacks for them.
+    pub(super) fn first_rates(
+        &mut self,
+        cells: &Cells,
+    ) -> Result<Option<(Vec<TrialLine>, Rates)>, Failure> {
+        match self.one_first_rates(cells) {
+            Err(failure) if failure.exit == Exit::Failed => self.one_first_rates(cells),
+            found => found,
+        }
+    }
+
+    fn one_first_rates(
+        &mut self,
+        cells: &Cells,
+    ) -> Result<Option<(Vec<TrialLine>, Rates)>, Failure> {
+        let Some(lines) = self.pilot(&cells.closed_loop())? else { return Ok(None) };
+        let mut cells = cells.clone();
+        let rates = cells.rates(&lines)?;
+        match cells.dropped.into_values().next() {
+            Some(why) => Err(Failure::measurement(why)),
+            None => Ok(Some((lines, rates))),
+        }
     }
 
     /// Measures a study; its trials, and whether they are all that it asks for.

@@ -72,10 +72,9 @@ impl<'a> Combination<'a> {
         results: &Results,
     ) -> Result<(Vec<TrialLine>, bool), Failure> {
         let today = cells.unchanged("");
-        let mut wanted = cells.only(|case| self.has(&today, case));
+        let wanted = cells.only(|case| self.has(&today, case));
         let interrupted = || Ok((Vec::new(), false));
-        let Some(pilot) = bench.pilot(&wanted.closed_loop())? else { return interrupted() };
-        let mut rates = wanted.rates(&pilot)?;
+        let Some((_, mut rates)) = bench.first_rates(&wanted)? else { return interrupted() };
         rates.extend(known.clone());
         for trials in CORRECTIONS {
             let mut new = wanted.only(|case| !known.contains_key(&case.name));

@@ -68,13 +68,11 @@ impl Tried {
                 continue;
             }
             if !new.cases.is_empty() {
-                // A pilot is short, and may be disturbed.
-                let found = Self::pilot(new.clone(), bench).or_else(|_| Self::pilot(new, bench));
-                match found {
-                    Ok(Some(found)) => rates.extend(found),
+                match bench.first_rates(&new) {
+                    Ok(Some((_, found))) => rates.extend(found),
                     Ok(None) => return Ok(None),
-                    Err(why) => {
-                        tried.not_here.push(format!("{} ({why})", offer.change));
+                    Err(failure) => {
+                        tried.not_here.push(format!("{} ({})", offer.change, failure.message));
                         continue;
                     }
                 }
@@ -91,20 +89,6 @@ impl Tried {
             )));
         }
         Ok(Some(tried))
-    }
-
-    /// The rates of new cases by a closed loop; `None` where it was interrupted.
-    ///
-    /// # Errors
-    /// What the machine or the server lacks for them.
-    fn pilot(mut new: Cells, bench: &mut Bench<'_>) -> Result<Option<Rates>, String> {
-        let lines = bench.pilot(&new.closed_loop());
-        let Some(lines) = lines.map_err(|failure| failure.message)? else { return Ok(None) };
-        let rates = new.rates(&lines).map_err(|failure| failure.message)?;
-        match new.dropped.into_values().next() {
-            Some(why) => Err(why),
-            None => Ok(Some(rates)),
-        }
     }
 
     /// Takes out what has lost a case since.
