@@ -1,6 +1,8 @@
 //! The figures of trials that cells are compared by: one table, from which answers, gates, comparisons
 //! of runs, tables and exports take what they need. A new metric is a row.
 
+mod better;
+
 use std::borrow::Cow;
 use std::str::FromStr;
 
@@ -11,6 +13,8 @@ use trial::{CoreHz, TrialRecord};
 use units::Quantity;
 
 use crate::Cell;
+
+pub use better::{Better, Kind};
 
 /// What is known of a metric, beside its name.
 #[derive(Debug)]
@@ -39,54 +43,14 @@ pub struct MetricRow {
     pub help: &'static str,
 }
 
-/// What a metric says of the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// What all of it does in a second. More is better, as far as the server was the limit.
-    Throughput,
-    /// What it does in a second of its CPU time. More is better.
-    PerCpu,
-    /// The share of another cell's figure that is lost. Less is better.
-    Tax,
-    /// What one operation or byte takes, or what all of them keep busy. Less is better.
-    Cost,
-    /// Core cycles of an algorithm. Less is better, and compared they say how many times as fast it is.
-    Cycles,
-    /// How busy something was, which is neither good nor bad.
-    State,
-}
-
-/// Which of two figures is the better one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Better {
-    Higher,
-    Lower,
-}
-
-impl Better {
-    /// By which share of an earlier figure a later one is worse, of the later over the earlier: 5% where a rate is 0.95
-    /// times what it was, or a cost 1.05 times. It is negative where the later one is better.
-    pub fn regression(self, later_over_earlier: f64) -> f64 {
-        match self {
-            Self::Higher => 1.0 - later_over_earlier,
-            Self::Lower => later_over_earlier - 1.0,
-        }
-    }
-}
-
-/// A row leaves out what most share: it is a cost, stands beside itself, and has one name in JSON and CSV.
+/// A row leaves out what most share: it is a cost, stands beside itself, and has one name in JSON, CSV and OpenMetrics
+/// (after `toll_`).
 macro_rules! metrics {
     ($($name:ident: $help:literal {
-        words: $words:literal,
-        axis: $axis:literal,
-        quantity: $quantity:expr,
-        $(kind: $kind:expr,)?
-        $(is_of_bodies: $bodies:literal,)?
+        words: $words:literal, axis: $axis:literal,
+        quantity: $quantity:ident, $(kind: $kind:ident,)? $(is_of_bodies: $bodies:literal,)? $(beside: $beside:ident,)?
         $(of: $of:expr,)?
-        $(beside: $beside:expr,)?
-        json: $json:literal,
-        $(csv: $csv:literal,)?
-        gauge: $gauge:literal,
+        json: $json:literal, $(csv: $csv:literal,)? $(gauge: $gauge:literal,)?
     })*) => {
         /// A figure of a trial.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,14 +64,14 @@ macro_rules! metrics {
         static ROWS: &[MetricRow] = &[$(MetricRow {
             words: $words,
             axis: $axis,
-            quantity: $quantity,
-            kind: metrics!(@ $($kind)?, Kind::Cost),
+            quantity: Quantity::$quantity,
+            kind: metrics!(@ $(Kind::$kind)?, Kind::Cost),
             is_of_bodies: metrics!(@ $($bodies)?, false),
             of: metrics!(@ $($of)?, |_| None),
-            beside: metrics!(@ $($beside)?, Metric::$name),
+            beside: metrics!(@ $(Metric::$beside)?, Metric::$name),
             json: $json,
             csv: metrics!(@ $($csv)?, $json),
-            gauge: $gauge,
+            gauge: metrics!(@ $(concat!("toll_", $gauge))?, concat!("toll_", $json)),
             help: $help,
         }),*];
     };
@@ -117,339 +81,216 @@ macro_rules! metrics {
 
 metrics! {
     Rate: "Completed operations per second." {
-        words: "rate",
-        axis: "operations per second",
-        quantity: Quantity::PerSecond,
-        kind: Kind::Throughput,
+        words: "rate", axis: "operations per second",
+        quantity: PerSecond, kind: Throughput, beside: RatePerServerCpu,
         of: |line| line.rate_per_s.filter(|_| line.operations.completed > 0),
-        beside: Metric::RatePerServerCpu,
-        json: "rate_per_s",
-        gauge: "toll_operations_per_second",
+        json: "rate_per_s", gauge: "operations_per_second",
     }
     ConnectionRate: "Connections opened per second, over TLS each with its handshake." {
-        words: "connection rate",
-        axis: "new connections per second",
-        quantity: Quantity::PerSecond,
-        kind: Kind::Throughput,
+        words: "connection rate", axis: "new connections per second",
+        quantity: PerSecond, kind: Throughput,
         of: |line| line.connections_per_s.filter(|rate| *rate > 0.0),
-        json: "connections_per_s",
-        gauge: "toll_connections_opened_per_second",
+        json: "connections_per_s", gauge: "connections_opened_per_second",
     }
     Goodput: "Proven HTTP body data per second." {
-        words: "goodput",
-        axis: "of proven bodies",
-        quantity: Quantity::BitsPerSecond,
-        kind: Kind::Throughput,
-        is_of_bodies: true,
+        words: "goodput", axis: "of proven bodies",
+        quantity: BitsPerSecond, kind: Throughput, is_of_bodies: true, beside: GoodputPerServerCpu,
         of: |line| line.goodput_bps.map(|bits| bits as f64),
-        beside: Metric::GoodputPerServerCpu,
-        json: "goodput_bps",
-        gauge: "toll_goodput",
+        json: "goodput_bps", gauge: "goodput",
     }
     RatePerServerCpu: "Completed operations per CPU-second of the server: what one core does per second." {
-        words: "rate of one core",
-        axis: "operations per second for each CPU that the server uses fully",
-        quantity: Quantity::PerSecond,
-        kind: Kind::PerCpu,
+        words: "rate of one core", axis: "operations per second for each CPU that the server uses fully",
+        quantity: PerSecond, kind: PerCpu, beside: Rate,
         of: |line| per_server_cpu(line, line.operations.completed).filter(|rate| *rate > 0.0),
-        beside: Metric::Rate,
-        json: "rate_per_server_cpu",
-        csv: "operations_per_server_cpu_s",
-        gauge: "toll_operations_per_server_cpu_second",
+        json: "rate_per_server_cpu", csv: "operations_per_server_cpu_s", gauge: "operations_per_server_cpu_second",
     }
     GoodputPerServerCpu: "Proven HTTP body data per CPU-second of the server." {
-        words: "goodput of one core",
-        axis: "for each CPU that the server uses fully",
-        quantity: Quantity::BitsPerSecond,
-        kind: Kind::PerCpu,
-        is_of_bodies: true,
+        words: "goodput of one core", axis: "for each CPU that the server uses fully",
+        quantity: BitsPerSecond, kind: PerCpu, is_of_bodies: true, beside: Goodput,
         of: bits_per_server_cpu,
-        beside: Metric::Goodput,
-        json: "goodput_per_server_cpu",
-        csv: "bits_per_server_cpu_s",
-        gauge: "toll_goodput_per_server_cpu",
+        json: "goodput_per_server_cpu", csv: "bits_per_server_cpu_s",
     }
     TlsTax: "The share of plain HTTP's goodput per CPU-second of the server that is lost." {
-        words: "what TLS takes",
-        axis: "of what one core sends over plain HTTP",
-        quantity: Quantity::Share,
-        kind: Kind::Tax,
-        is_of_bodies: true,
+        words: "what TLS takes", axis: "of what one core sends over plain HTTP",
+        quantity: Share, kind: Tax, is_of_bodies: true,
         // What the share is taken of: a cell by itself has no tax.
         of: bits_per_server_cpu,
-        json: "tls_tax",
-        csv: "tls_tax_share",
-        gauge: "toll_tls_tax",
+        json: "tls_tax", csv: "tls_tax_share",
     }
     ServerCpuPerOperation: "CPU time of the server per operation." {
-        words: "server CPU per operation",
-        axis: "of the server's CPU time per operation",
-        quantity: Quantity::Nanos,
+        words: "server CPU per operation", axis: "of the server's CPU time per operation",
+        quantity: Nanos, beside: ClientCpuPerOperation,
         of: |line| line.per_operation(line.cpu_ns.server?),
-        beside: Metric::ClientCpuPerOperation,
-        json: "server_ns_per_operation",
-        csv: "server_cpu_ns_per_operation",
-        gauge: "toll_server_cpu_per_operation",
+        json: "server_ns_per_operation", csv: "server_cpu_ns_per_operation", gauge: "server_cpu_per_operation",
     }
     BackendCpuPerOperation: "CPU time of the server's backend per operation." {
-        words: "backend CPU per operation",
-        axis: "of the backend's CPU time per operation",
-        quantity: Quantity::Nanos,
+        words: "backend CPU per operation", axis: "of the backend's CPU time per operation",
+        quantity: Nanos,
         of: |line| line.per_operation(line.cpu_ns.backend?),
-        json: "backend_ns_per_operation",
-        csv: "backend_cpu_ns_per_operation",
-        gauge: "toll_backend_cpu_per_operation",
+        json: "backend_ns_per_operation", csv: "backend_cpu_ns_per_operation", gauge: "backend_cpu_per_operation",
     }
     ClientCpuPerOperation: "CPU time of the client per operation." {
-        words: "client CPU per operation",
-        axis: "of the client's CPU time per operation",
-        quantity: Quantity::Nanos,
+        words: "client CPU per operation", axis: "of the client's CPU time per operation",
+        quantity: Nanos, beside: ServerCpuPerOperation,
         of: |line| line.per_operation(line.cpu_ns.client?),
-        beside: Metric::ServerCpuPerOperation,
-        json: "client_ns_per_operation",
-        csv: "client_cpu_ns_per_operation",
-        gauge: "toll_client_cpu_per_operation",
+        json: "client_ns_per_operation", csv: "client_cpu_ns_per_operation", gauge: "client_cpu_per_operation",
     }
     ServerCpuPerGigabyte: "CPU time of the server per 10^9 bytes of bodies." {
-        words: "server CPU per GB",
-        axis: "of the server's CPU time",
-        quantity: Quantity::SecondsPerGigabyte,
-        is_of_bodies: true,
+        words: "server CPU per GB", axis: "of the server's CPU time",
+        quantity: SecondsPerGigabyte, is_of_bodies: true, beside: ClientCpuPerGigabyte,
         of: |line| line.per_gigabyte(line.cpu_ns.server?),
-        beside: Metric::ClientCpuPerGigabyte,
-        json: "server_s_per_gb",
-        csv: "server_cpu_s_per_gb",
-        gauge: "toll_server_cpu_per_byte",
+        json: "server_s_per_gb", csv: "server_cpu_s_per_gb", gauge: "server_cpu_per_byte",
     }
     ClientCpuPerGigabyte: "CPU time of the client per 10^9 bytes of bodies." {
-        words: "client CPU per GB",
-        axis: "of the client's CPU time",
-        quantity: Quantity::SecondsPerGigabyte,
-        is_of_bodies: true,
+        words: "client CPU per GB", axis: "of the client's CPU time",
+        quantity: SecondsPerGigabyte, is_of_bodies: true, beside: ServerCpuPerGigabyte,
         of: |line| line.per_gigabyte(line.cpu_ns.client?),
-        beside: Metric::ServerCpuPerGigabyte,
-        json: "client_s_per_gb",
-        csv: "client_cpu_s_per_gb",
-        gauge: "toll_client_cpu_per_byte",
+        json: "client_s_per_gb", csv: "client_cpu_s_per_gb", gauge: "client_cpu_per_byte",
     }
     ServerBusy: "The share of its CPUs that the server used." {
-        words: "server busy",
-        axis: "of the server's CPUs",
-        quantity: Quantity::Share,
-        kind: Kind::State,
+        words: "server busy", axis: "of the server's CPUs",
+        quantity: Share, kind: State, beside: ClientBusy,
         of: |line| line.evidence()?.server_busy,
-        beside: Metric::ClientBusy,
-        json: "server_busy",
-        csv: "server_busy_share",
-        gauge: "toll_server_busy",
+        json: "server_busy", csv: "server_busy_share",
     }
     ClientBusy: "How busy the busiest load thread was." {
-        words: "client busy",
-        axis: "of its CPU",
-        quantity: Quantity::Share,
-        kind: Kind::State,
+        words: "client busy", axis: "of its CPU",
+        quantity: Share, kind: State, beside: ServerBusy,
         of: |line| line.evidence()?.client_busy,
-        beside: Metric::ServerBusy,
-        json: "client_busy",
-        csv: "client_busy_share",
-        gauge: "toll_client_busy",
+        json: "client_busy", csv: "client_busy_share",
     }
     UsersByLaw: "Users by Little's law, rate x (response time + think time), over those that there are." {
-        words: "users by Little's law",
-        axis: "of the users that there are",
-        quantity: Quantity::Share,
-        kind: Kind::State,
+        words: "users by Little's law", axis: "of the users that there are",
+        quantity: Share, kind: State,
         of: |line| line.littles_law.filter(|law| law.judged).map(|law| law.users_by_law / law.users as f64),
-        json: "users_by_law",
-        csv: "users_by_law_share",
-        gauge: "toll_users_by_law",
+        json: "users_by_law", csv: "users_by_law_share",
     }
     ServerCpus: "The CPUs that the server kept busy: its CPU time per second." {
-        words: "server CPU use",
-        axis: "that the server keeps busy",
-        quantity: Quantity::Cpus,
+        words: "server CPU use", axis: "that the server keeps busy",
+        quantity: Cpus,
         of: |line| Some(line.cpu_ns.server? as f64 / line.window_ns as f64),
-        json: "server_cpus",
-        gauge: "toll_server_cpus_busy",
+        json: "server_cpus", gauge: "server_cpus_busy",
     }
     ServerCycles: "Core cycles per second that the server used: its CPU time at the core's frequency." {
-        words: "server core cycles per second",
-        axis: "that the server uses",
-        quantity: Quantity::CyclesPerSecond,
+        words: "server core cycles per second", axis: "that the server uses",
+        quantity: CyclesPerSecond,
         of: |line| {
             let CoreHz { before, after } = line.core_hz;
             let hz = (before? + after?) as f64 / 2.0;
             Some(line.cpu_ns.server? as f64 * hz / line.window_ns as f64)
         },
-        json: "server_cycles_per_s",
-        gauge: "toll_server_core_cycles",
+        json: "server_cycles_per_s", gauge: "server_core_cycles",
     }
     MemoryBandwidth: "Bytes per second between processors and memory, of the whole machine." {
-        words: "memory bandwidth",
-        axis: "between processors and memory",
-        quantity: Quantity::BytesPerSecond,
+        words: "memory bandwidth", axis: "between processors and memory",
+        quantity: BytesPerSecond,
         of: TrialRecord::memory_bandwidth,
-        json: "memory_bytes_per_s",
-        gauge: "toll_memory_bandwidth",
+        json: "memory_bytes_per_s", gauge: "memory_bandwidth",
     }
     MemoryPerByte: "Bytes between processors and memory per byte of bodies, of the whole machine." {
-        words: "memory traffic per byte",
-        axis: "between processors and memory per byte of bodies",
-        quantity: Quantity::BytesPerByte,
-        is_of_bodies: true,
+        words: "memory traffic per byte", axis: "between processors and memory per byte of bodies",
+        quantity: BytesPerByte, is_of_bodies: true,
         of: TrialRecord::memory_per_byte,
-        json: "memory_bytes_per_byte",
-        csv: "memory_bytes_per_body_byte",
-        gauge: "toll_memory_traffic_per_byte",
+        json: "memory_bytes_per_byte", csv: "memory_bytes_per_body_byte", gauge: "memory_traffic_per_byte",
     }
     P50: "The median latency of a whole operation." {
-        words: "median latency",
-        axis: "from the beginning of an operation to its end",
-        quantity: Quantity::Nanos,
+        words: "median latency", axis: "from the beginning of an operation to its end",
+        quantity: Nanos, beside: P99,
         of: |line| line.latency_ns.p50.map(|ns| ns as f64),
-        beside: Metric::P99,
-        json: "p50_ns",
-        csv: "latency_p50_ns",
-        gauge: "toll_latency_p50",
+        json: "p50_ns", csv: "latency_p50_ns", gauge: "latency_p50",
     }
     P99: "The 99th percentile of the latency of a whole operation." {
-        words: "p99 latency",
-        axis: "from the beginning of an operation to its end",
-        quantity: Quantity::Nanos,
+        words: "p99 latency", axis: "from the beginning of an operation to its end",
+        quantity: Nanos, beside: P50,
         of: |line| line.latency_ns.p99.map(|ns| ns as f64),
-        beside: Metric::P50,
-        json: "p99_ns",
-        csv: "latency_p99_ns",
-        gauge: "toll_latency_p99",
+        json: "p99_ns", csv: "latency_p99_ns", gauge: "latency_p99",
     }
     ResponseTime: "The mean latency of a whole operation." {
-        words: "response time",
-        axis: "from the beginning of an operation to its end, on average",
-        quantity: Quantity::Nanos,
+        words: "response time", axis: "from the beginning of an operation to its end, on average",
+        quantity: Nanos,
         of: |line| line.latency_ns.mean.map(|ns| ns as f64),
-        json: "mean_ns",
-        csv: "latency_mean_ns",
-        gauge: "toll_latency_mean",
+        json: "mean_ns", csv: "latency_mean_ns", gauge: "latency_mean",
     }
     HandshakeBytesSent: "Bytes of TLS that a connection without a request sends to the server." {
-        words: "handshake data to the server",
-        axis: "of TLS to the server per connection",
-        quantity: Quantity::Bytes,
+        words: "handshake data to the server", axis: "of TLS to the server per connection",
+        quantity: Bytes, beside: HandshakeBytesReceived,
         of: |line| Some(line.traffic?.bytes_sent),
-        beside: Metric::HandshakeBytesReceived,
-        json: "handshake_bytes_sent",
-        gauge: "toll_handshake_sent",
+        json: "handshake_bytes_sent", gauge: "handshake_sent",
     }
     HandshakeBytesReceived: "Bytes of TLS that a connection without a request receives from the server." {
-        words: "handshake data to the client",
-        axis: "of TLS to the client per connection",
-        quantity: Quantity::Bytes,
+        words: "handshake data to the client", axis: "of TLS to the client per connection",
+        quantity: Bytes, beside: HandshakeBytesSent,
         of: |line| Some(line.traffic?.bytes_received),
-        beside: Metric::HandshakeBytesSent,
-        json: "handshake_bytes_received",
-        gauge: "toll_handshake_received",
+        json: "handshake_bytes_received", gauge: "handshake_received",
     }
     HandshakePacketsSent: "Packets of TCP that a connection without a request sends to the server." {
-        words: "packet count to the server",
-        axis: "to the server per connection",
-        quantity: Quantity::Packets,
+        words: "packet count to the server", axis: "to the server per connection",
+        quantity: Packets, beside: HandshakePacketsReceived,
         of: |line| Some(line.traffic?.packets_sent),
-        beside: Metric::HandshakePacketsReceived,
         json: "handshake_packets_sent",
-        gauge: "toll_handshake_packets_sent",
     }
     HandshakePacketsReceived: "Packets of TCP that a connection without a request receives from the server." {
-        words: "packet count to the client",
-        axis: "to the client per connection",
-        quantity: Quantity::Packets,
+        words: "packet count to the client", axis: "to the client per connection",
+        quantity: Packets, beside: HandshakePacketsSent,
         of: |line| Some(line.traffic?.packets_received),
-        beside: Metric::HandshakePacketsSent,
         json: "handshake_packets_received",
-        gauge: "toll_handshake_packets_received",
     }
     FlightRoundTrips: "Round trips in which the server's part of a handshake arrives on a network, by its bytes." {
-        words: "round trips of the server's flight",
-        axis: "until the server's flight has arrived",
-        quantity: Quantity::RoundTrips,
+        words: "round trips of the server's flight", axis: "until the server's flight has arrived",
+        quantity: RoundTrips,
         of: |line| Some(flight_round_trips(line.traffic?.bytes_received)),
         json: "flight_round_trips",
-        gauge: "toll_flight_round_trips",
     }
     MemoryPerConnection: "Memory of the server's processes per open connection: the growth of their proportional set sizes." {
-        words: "memory per connection",
-        axis: "of the server's processes per open connection",
-        quantity: Quantity::Bytes,
+        words: "memory per connection", axis: "of the server's processes per open connection",
+        quantity: Bytes, beside: SocketBuffersPerConnection,
         of: |line| Some(line.connection_memory?.each()),
-        beside: Metric::SocketBuffersPerConnection,
-        json: "memory_per_connection_bytes",
-        gauge: "toll_memory_per_connection",
+        json: "memory_per_connection_bytes", gauge: "memory_per_connection",
     }
     SocketBuffersPerConnection: "Memory of the kernel in the buffers of a server's socket." {
-        words: "socket buffers per connection",
-        axis: "in buffers of the kernel per open connection",
-        quantity: Quantity::Bytes,
+        words: "socket buffers per connection", axis: "in buffers of the kernel per open connection",
+        quantity: Bytes, beside: MemoryPerConnection,
         of: |line| Some(line.connection_memory?.each_in_buffers()),
-        beside: Metric::MemoryPerConnection,
-        json: "socket_buffers_per_connection_bytes",
-        gauge: "toll_socket_buffers_per_connection",
+        json: "socket_buffers_per_connection_bytes", gauge: "socket_buffers_per_connection",
     }
     EnergyPerOperation: "Energy of the processors per operation, beyond what they take when idle." {
-        words: "energy per operation",
-        axis: "of the processors per operation, beyond idle",
-        quantity: Quantity::Joules,
+        words: "energy per operation", axis: "of the processors per operation, beyond idle",
+        quantity: Joules,
         of: |line| (line.operations.completed > 0).then_some(line.joules()? / line.operations.completed as f64),
-        json: "joules_per_operation",
-        gauge: "toll_energy_per_operation",
+        json: "joules_per_operation", gauge: "energy_per_operation",
     }
     EnergyPerGigabyte: "Energy of the processors per 10^9 bytes of bodies, beyond what they take when idle." {
-        words: "energy per GB",
-        axis: "of the processors, beyond idle",
-        quantity: Quantity::JoulesPerGigabyte,
-        is_of_bodies: true,
+        words: "energy per GB", axis: "of the processors, beyond idle",
+        quantity: JoulesPerGigabyte, is_of_bodies: true,
         of: |line| (line.bytes.body > 0).then_some(line.joules()? / line.bytes.body as f64 * 1e9),
-        json: "joules_per_gb",
-        gauge: "toll_energy_per_byte",
+        json: "joules_per_gb", gauge: "energy_per_byte",
     }
     InstructionsPerOperation: "Instructions of the server outside the kernel per operation, where they were counted." {
-        words: "instructions per operation",
-        axis: "of the server outside the kernel per operation",
-        quantity: Quantity::Instructions,
+        words: "instructions per operation", axis: "of the server outside the kernel per operation",
+        quantity: Instructions,
         of: |line| Some(line.counted.as_ref()?.per_operation),
         json: "instructions_per_operation",
-        gauge: "toll_instructions_per_operation",
     }
     InstructionsPerKib: "Instructions of the server outside the kernel per KiB of bodies, where they were counted." {
-        words: "instructions per KiB",
-        axis: "of the server outside the kernel per KiB of bodies",
-        quantity: Quantity::InstructionsPerKib,
-        is_of_bodies: true,
+        words: "instructions per KiB", axis: "of the server outside the kernel per KiB of bodies",
+        quantity: InstructionsPerKib, is_of_bodies: true,
         of: |line| line.counted.as_ref()?.per_kib,
         json: "instructions_per_kib",
-        gauge: "toll_instructions_per_kib",
     }
     CyclesPerByte: "Core cycles of an algorithm per byte of messages." {
-        words: "cost per byte",
-        axis: "of messages",
-        quantity: Quantity::CyclesPerByte,
-        kind: Kind::Cycles,
+        words: "cost per byte", axis: "of messages",
+        quantity: CyclesPerByte, kind: Cycles,
         json: "cycles_per_byte",
-        gauge: "toll_cycles_per_byte",
     }
     CyclesPerOperation: "Core cycles of an algorithm per operation." {
-        words: "cost per operation",
-        axis: "per operation",
-        quantity: Quantity::Cycles,
-        kind: Kind::Cycles,
+        words: "cost per operation", axis: "per operation",
+        quantity: Cycles, kind: Cycles,
         json: "cycles_per_op",
-        gauge: "toll_cycles_per_op",
     }
     BytesPerSecond: "Bytes of messages that an algorithm goes over per second." {
-        words: "rate of bytes",
-        axis: "of messages",
-        quantity: Quantity::BytesPerSecond,
-        kind: Kind::Throughput,
+        words: "rate of bytes", axis: "of messages",
+        quantity: BytesPerSecond, kind: Throughput,
         json: "bytes_per_s",
-        gauge: "toll_bytes_per_s",
     }
 }
 
@@ -622,11 +463,7 @@ impl Metric {
 
     /// Which figures are the better ones; `None` where neither are.
     pub fn better(self) -> Option<Better> {
-        match self.row().kind {
-            Kind::Throughput | Kind::PerCpu => Some(Better::Higher),
-            Kind::Tax | Kind::Cost | Kind::Cycles => Some(Better::Lower),
-            Kind::State => None,
-        }
+        self.row().kind.better()
     }
 }
 
