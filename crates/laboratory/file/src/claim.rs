@@ -2,17 +2,19 @@
 
 use study::{Claim, ClaimedFigure, Metric};
 
-use super::answer::{self, BEST, CASE, Known};
+use super::answer::Known;
 use super::document::{ClaimKeys, Sentence};
 use super::error::Flaw;
 use super::fields::Field;
 use super::primitives::{self, named};
+use super::rows::{self, BEST, CASE};
+use super::shown::figure;
 use study::headline::RowOf;
 
 pub(super) fn read(fields: Field<'_>, known: &Known<'_>) -> Result<Claim, Flaw> {
     let ClaimKeys { why, metric, .. } = fields.read()?;
     let field = fields.field("published")?;
-    let published = answer::figure(field, known.reference)?;
+    let published = figure(field, known.reference)?;
     let row = |key| fields.get(key).map(|field| row(field.fields()?, known)).transpose();
     let (of, over) = (row("of")?, row("over")?);
     let than = match (row("than")?, row("than-over")?) {
@@ -76,8 +78,8 @@ fn row(fields: Field<'_>, known: &Known<'_>) -> Result<RowOf, Flaw> {
     match fields.get(primitives::NAME) {
         Some(field) => {
             let table = named(field, known.tables)?;
-            answer::table_row(fields, table, "", table.sizes.last())
+            rows::table_row(fields, table, "", table.sizes.last())
         }
-        None => answer::cell_of(fields, fields.field(CASE)?, known.cases, ""),
+        None => rows::cell_of(fields, fields.field(CASE)?, known.cases, ""),
     }
 }

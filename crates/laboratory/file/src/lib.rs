@@ -8,6 +8,7 @@
 //! as a [`draft`]: `[target]` and `[load]`, then the case, then one combination of its sweep; then
 //! serde reads the two structs.
 
+mod about;
 mod answer;
 mod case;
 mod check;
@@ -27,9 +28,11 @@ mod only;
 mod primitives;
 mod ranks;
 mod read;
+mod rows;
 mod scale;
 mod search_keys;
 mod shipped;
+mod shown;
 mod syntax;
 #[cfg(test)]
 mod tests;

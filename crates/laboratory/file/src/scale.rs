@@ -5,7 +5,7 @@
 //! `case.NAME.load.duration`, comes before what it says of all. What was changed is noted, so that a report can
 //! say that it is of another size.
 
-use super::answer::Cases;
+use super::about::Cases;
 use super::case::{Case, MOST_CELLS, Sweep, sweep};
 use super::document::Trials;
 use super::draft::Draft;
