@@ -7,8 +7,8 @@ use offload::{Batching, Way};
 use targets::{AcceleratorCounts, KeyUse, Target, UseCounts};
 use units::thousands;
 
-use crate::accelerator_use::AcceleratorUse;
 use crate::mismatch::Mismatch;
+use crate::obtained::AcceleratorUse;
 use crate::receipt::Receipt;
 
 /// The part of the full handshakes that an accelerator must have completed.

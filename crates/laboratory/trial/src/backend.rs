@@ -4,8 +4,8 @@ use load::{Job, Operation, Outcome};
 use targets::{BACKEND_SUITE, Backend, BackendConnections, SendCounters, Target};
 use units::thousands;
 
-use crate::backend_use::BackendUse;
 use crate::mismatch::Mismatch;
+use crate::obtained::BackendUse;
 use crate::receipt::Receipt;
 
 /// With kept connections, one in ten requests may still open one: a proxy also closes those of clients that left.

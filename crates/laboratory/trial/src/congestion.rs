@@ -3,12 +3,10 @@
 
 use observe::TcpConnections;
 use serde::{Deserialize, Serialize};
-use units::{BitsPerSecond, thousands};
 
 use crate::mismatch::Mismatch;
-use crate::obtained::{Obtained, Pacing};
+use crate::obtained::Pacing;
 use crate::receipt::Receipt;
-use crate::warning::{Warning, WarningKind};
 
 /// The connections of a load, looked at once within its window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -31,9 +29,6 @@ impl Connections {
 /// That of toll's QUIC connections, and of those of their server, which no kernel has.
 const CLIENTS_OVER_QUIC: &str = "cubic (quinn)";
 const SERVERS_OVER_QUIC: &str = "not visible";
-
-/// Half of what the kernel sends at once (`GSO_MAX_SIZE`): nothing of a shorter response waits for a timer.
-const LEAST_HELD_BACK: u64 = 32_768;
 
 impl Connections {
     /// Adds QUIC connections, whose congestion control is their programs'.
@@ -82,59 +77,10 @@ impl Receipt {
     }
 }
 
-impl Warning {
-    /// Of a server on loopback whose packets were held back, with how many bytes it sends for an operation, and whether
-    /// toll started it.
-    pub(crate) fn paced(
-        obtained: &Obtained,
-        bytes_per_operation: u64,
-        is_started: bool,
-    ) -> Option<Self> {
-        if bytes_per_operation < LEAST_HELD_BACK {
-            return None;
-        }
-        let Pacing { connections, least_bps, queue } = obtained.pacing.as_ref()?;
-        let controls: Vec<&str> = obtained.server_congestion.keys().map(String::as_str).collect();
-        let controls = controls.join(", ");
-        let rate = least_bps.map(|bps| format!(", at {} at least", BitsPerSecond(bps)));
-        let (seen, remedy) = match queue {
-            Some(kind) if *connections == 0 => (
-                format!("what the server sent over loopback waited in the queue {kind}"),
-                "remove it: tc qdisc del dev lo root",
-            ),
-            _ => (
-                format!(
-                    "the server sent over loopback by timers ({controls}; {} connections{})",
-                    thousands(*connections),
-                    rate.unwrap_or_default()
-                ),
-                match is_started {
-                    true => {
-                        "leave target.congestion out, or write cubic or reno; without root, let \
-                         net.ipv4.tcp_allowed_congestion_control have one of them"
-                    }
-                    false => {
-                        "give its network namespace another net.ipv4.tcp_congestion_control, which \
-                         toll check names; new connections have it at once"
-                    }
-                },
-            ),
-        };
-        Some(Self {
-            kind: WarningKind::Paced,
-            seen,
-            likely_cause:
-                "BBR, the queue fq or a rate limit of the program: each holds packets back, for \
-                           which there is no reason on loopback"
-                    .into(),
-            remedy: format!("its CPU time is not that of sending; {remedy}"),
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::warning::Warning;
 
     fn seen(name: &str, paced: u64) -> TcpConnections {
         let congestion = [(name.to_owned(), 64)].into();

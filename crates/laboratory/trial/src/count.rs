@@ -18,8 +18,8 @@ use load::{Count, Counter, Job, Load, Operation, Outcome, Plan, Progress};
 use tls::CertificateKey;
 use units::Nanos;
 
-use crate::asked::Asked;
 use crate::counted::{Block, CountedInstructions, cipher_code};
+use crate::facts::Asked;
 use crate::judge::lost_in_words;
 use crate::machine::unix_ms;
 use crate::mismatch::Mismatch;

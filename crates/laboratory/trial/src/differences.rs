@@ -3,25 +3,18 @@
 //! Verification is sampled, so its absence is a mismatch only after enough operations that chance
 //! cannot explain it.
 
-use load::{
-    Arrival, EndedConnections, Http, Job, KeyExchangeMode, Negotiated, Operation, Outcome,
-    PeerClient, Percent, Receive, SessionsGiven,
-};
-use tls::{KeyExchange, Version};
-use units::{Nanos, counted, percent, thousands};
+use load::{Arrival, EndedConnections, Http, Job, Operation, Outcome, PeerClient, Receive};
+use units::{Nanos, percent, thousands};
 
-use crate::asked::{Asked, EACH_FULL_HANDSHAKE};
+use crate::facts::{Asked, Obtained};
+use crate::handshakes::{compare_handshakes, compare_names, compare_turns};
+use crate::limit::ERRORS;
 use crate::mismatch::{CONNECTIONS_UP, Mismatch};
-use crate::obtained::Obtained;
-use crate::refused_sessions::RefusedSessions;
-use crate::verdict::ERRORS;
+use crate::negotiated::{count_handshakes, handshakes_in_words};
 
 /// With a share of one in K, after 16 K events a sample that is none has a probability of
 /// (1 - 1/K)^(16 K), less than e^-16: about one in ten million trials.
 const SAMPLES_EXPECTED: u64 = 16;
-
-/// How far the share of resumed handshakes may be from the one that was asked.
-const RESUMPTION_TOLERANCE: f64 = 0.10;
 
 /// All differences from what was asked.
 pub(crate) fn mismatches(
@@ -82,205 +75,6 @@ pub(crate) fn compare_peer(
                 "{} that {} began, that did not end, and that had no open connection left",
                 thousands(lost),
                 peer.name
-            ),
-        ));
-    }
-}
-
-/// Names that are not the one that was asked for, each with its count, and handshakes without a
-/// name: every handshake must have had the one that was asked for.
-pub(crate) fn compare_names(
-    outcome: &Outcome,
-    asked: &Asked,
-    obtained: &Obtained,
-    mismatch: &mut Vec<Mismatch>,
-) {
-    let count = |is: fn(&Negotiated) -> bool| count_handshakes(outcome, is);
-    let without_group = count(|kind| has_group(kind) && kind.group.is_none());
-    // A resumed handshake has no certificate.
-    let without_key = count(|kind| !kind.resumed && kind.certificate_key.is_none());
-    for (what, asked, obtained, nameless) in [
-        ("tls", &asked.tls, &obtained.tls, 0),
-        ("suite", &asked.suite, &obtained.suite, 0),
-        ("group", &asked.group, &obtained.group, without_group),
-        ("certificate_key", &asked.certificate_key, &obtained.certificate_key, without_key),
-    ] {
-        let Some(asked) = asked else { continue };
-        let mut differs = |name: &str, count: u64| {
-            let obtained = format!("{name} in {}", handshakes_in_words(count));
-            mismatch.push(Mismatch::new(what, asked, obtained));
-        };
-        for (name, count) in obtained.iter().filter(|(name, _)| *name != asked) {
-            differs(name, *count);
-        }
-        if nameless > 0 {
-            differs("none known to toll", nameless);
-        }
-    }
-}
-
-/// Whether there was a key exchange by group: not with static RSA, nor where TLS 1.2 resumes.
-fn has_group(kind: &Negotiated) -> bool {
-    kind.suite.key_exchange != KeyExchange::Rsa && !(kind.resumed && kind.version == Version::Tls12)
-}
-
-fn count_handshakes(outcome: &Outcome, is: fn(&Negotiated) -> bool) -> u64 {
-    outcome.negotiated.iter().filter(|(kind, _)| is(kind)).map(|(_, count)| count).sum()
-}
-
-/// Kinds of handshakes, and how many there must have been.
-fn compare_handshakes(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
-    let count = |is: fn(&Negotiated) -> bool| count_handshakes(outcome, is);
-    let mut differs = |what: &str, asked: &str, obtained: String| {
-        mismatch.push(Mismatch::new(what, asked, obtained));
-    };
-    let handshakes = count(|_| true);
-    let asked_encrypt_then_mac = job.plan.encrypt_then_mac.unwrap_or(false);
-    let with = count(|kind| kind.encrypt_then_mac);
-    match asked_encrypt_then_mac {
-        false if with > 0 => differs(
-            "encrypt_then_mac",
-            "off",
-            format!("encrypt-then-MAC in {}", handshakes_in_words(with)),
-        ),
-        true if with < handshakes => differs(
-            "encrypt_then_mac",
-            "on",
-            format!("MAC-then-encrypt in {}", handshakes_in_words(handshakes - with)),
-        ),
-        _ => {}
-    }
-    let resumed = count(|kind| kind.resumed);
-    let wanted = job.plan.resumption;
-    if wanted == Percent::default() && resumed > 0 {
-        differs(
-            "resumption_percent",
-            "full handshakes",
-            format!("{} resumed", handshakes_in_words(resumed)),
-        );
-    }
-    if wanted != Percent::default() && is_other_share(job, outcome, handshakes, resumed) {
-        let given = outcome.collected.map_or_else(String::new, |collected| {
-            let SessionsGiven { tickets, ids } = collected.given;
-            let ids = match ids {
-                0 => String::new(),
-                ids => {
-                    format!(" and {} session ids, which need its session cache,", thousands(ids))
-                }
-            };
-            let (tickets, connections) = (thousands(tickets), thousands(collected.connections));
-            format!("; the server gave {tickets} tickets{ids} on {connections} connections")
-        });
-        let refused = RefusedSessions::of(outcome.sessions_offered, resumed);
-        let refused = refused.map_or_else(String::new, |refused| format!("; it {refused}"));
-        let share = match resumed {
-            0 => "none".to_owned(),
-            _ => percent(resumed as f64 / handshakes as f64),
-        };
-        differs(
-            "resumption_percent",
-            &wanted.to_string(),
-            format!("{share} of {} resumed{given}{refused}", handshakes_in_words(handshakes)),
-        );
-    }
-    let retried = outcome.hello_retry_requests;
-    if job.plan.key_exchange() == KeyExchangeMode::Retried && retried < handshakes {
-        differs(
-            "key_exchange",
-            "a HelloRetryRequest in each handshake",
-            format!("{} in {}", thousands(retried), handshakes_in_words(handshakes)),
-        );
-    }
-    let (requests, sent) = (outcome.certificate_requests, count(|kind| kind.client.is_some()));
-    let full = handshakes - resumed;
-    if job.plan.client_certificate.is_some() && sent < full {
-        let of = |count| handshakes_in_words(count);
-        let obtained = match requests {
-            0 => format!("none in {}: the server never asked for it", of(full)),
-            _ => format!(
-                "{} of {}; the server asked for it in {requests}, and must accept a scheme of its key",
-                thousands(sent),
-                of(full)
-            ),
-        };
-        differs("client_certificates", EACH_FULL_HANDSHAKE, obtained);
-    }
-    // Where there is a response, it shows that the server goes on without the certificate.
-    if job.plan.operation == Operation::Handshakes
-        && job.plan.client_certificate.is_none()
-        && requests > 0
-    {
-        differs(
-            "certificate_requests",
-            "handshakes that need none",
-            format!(
-                "a server that asks for one in {}; of a client that has one they would cost it more",
-                handshakes_in_words(requests)
-            ),
-        );
-    }
-    let needed = match (job.plan.operation, &job.plan.requests_per_connection) {
-        (Operation::Requests, Some(asked)) => outcome.completed.div_ceil(asked.most().into()),
-        (Operation::Requests | Operation::Session, _) => outcome.completed.min(1),
-        (Operation::Handshakes | Operation::OneRequestPerConnection, _) => outcome.completed,
-    };
-    if handshakes < needed {
-        differs(
-            "operation",
-            &format!("{} for each connection", handshakes_in_words(1)),
-            format!("{} for {needed} connections", handshakes_in_words(handshakes)),
-        );
-    }
-}
-
-/// Whether clearly another share of the handshakes resumed than was asked for. The first one of each
-/// connection can only be full, unless tickets were collected before.
-fn is_other_share(job: &Job, outcome: &Outcome, handshakes: u64, resumed: u64) -> bool {
-    let wanted = f64::from(job.plan.resumption.get()) / 100.0;
-    // Where connections are kept, more handshakes do not come.
-    if job.plan.keeps_connections() && resumed == 0 && handshakes as f64 * wanted >= 1.0 {
-        return true;
-    }
-    let first = match outcome.collected {
-        Some(_) => 0,
-        None => handshakes.min(job.plan.connections as u64),
-    };
-    let (lowest, highest) = interval(resumed, handshakes - first);
-    highest < wanted - RESUMPTION_TOLERANCE || lowest > wanted + RESUMPTION_TOLERANCE
-}
-
-/// Between which shares of all the one lies of which this part was seen, but for one in a thousand times
-/// (Wilson's score interval; Brown, Cai and DasGupta, "Interval Estimation for a Binomial Proportion",
-/// 2001). Of none it may be any.
-fn interval(part: u64, of: u64) -> (f64, f64) {
-    const Z: f64 = 3.29;
-    if of == 0 {
-        return (0.0, 1.0);
-    }
-    let n = of as f64;
-    let share = (part as f64 / n).min(1.0);
-    let (square, width) =
-        (Z * Z / n, Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt());
-    let at = |sign: f64| (share + square / 2.0 + sign * width) / (1.0 + square);
-    (at(-1.0), at(1.0))
-}
-
-/// Whether each connection of a closed loop had its turn within the window, well or not. If not, the count
-/// is of the first ones only, whatever the server does with the others.
-fn compare_turns(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
-    let are_connections =
-        matches!(job.plan.operation, Operation::Handshakes | Operation::OneRequestPerConnection);
-    let is_closed_loop = matches!(job.plan.arrival, Arrival::Closed { .. });
-    let (completed, connections) = (outcome.completed, job.plan.connections as u64);
-    let is_whole = job.operations.is_none() && !outcome.interrupted;
-    let ended = completed + outcome.failures.total();
-    if are_connections && is_closed_loop && is_whole && 0 < completed && ended < connections {
-        mismatch.push(Mismatch::new(
-            "connections",
-            format!("{} at a time, each in its turn", thousands(connections)),
-            format!(
-                "{}: the window is too short for the others, or the server does not answer them",
-                handshakes_in_words(completed)
             ),
         ));
     }
@@ -518,10 +312,6 @@ fn compare_verification(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatc
             format!("none compared in {completed} responses"),
         );
     }
-}
-
-pub(crate) fn handshakes_in_words(count: u64) -> String {
-    counted(count, "handshake")
 }
 
 #[cfg(test)]

@@ -15,7 +15,8 @@ use units::Nanos;
 
 use crate::operations::Operations;
 use crate::quic_use::QuicUse;
-use crate::reading::{Readings, Usage};
+use crate::reading::Readings;
+use crate::usage::Usage;
 
 pub use network::{Interface, NetworkEvidence};
 use quota::quotas;

@@ -3,11 +3,12 @@
 use units::thousands;
 
 use crate::evidence::Evidence;
+use crate::limit::Limit;
 use crate::mismatch::{CONNECTIONS_UP, Mismatch};
 use crate::nouns::Nouns;
 use crate::operations::Operations;
 use crate::trial_record::TrialRecord;
-use crate::verdict::{Limit, Verdict};
+use crate::verdict::Verdict;
 
 /// Why the figures of a trial are not those of what was asked for. The order is that of weight.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -6,22 +6,20 @@
 use std::collections::BTreeMap;
 
 use cpus::CpuList;
-use load::{Arrival, ArrivalCounts, KeyExchangeMode, Operation, Outcome, Storage};
+use load::{Arrival, ArrivalCounts, Operation, Outcome};
 use observe::Holder;
 use targets::Target;
 use units::Nanos;
 
 use crate::accelerator::Handshakes;
 use crate::busy_program::BusyProgram;
-use crate::compilers;
 use crate::energy_use::EnergyUse;
 use crate::evidence::{Evidence, Facts};
 use crate::littles_law::LittlesLaw;
 use crate::mismatch::Mismatch;
-use crate::nouns::Nouns;
 use crate::observed::Observed;
+use crate::obtained::QuotaUse;
 use crate::operations::{Arrivals, Operations, UnderWayNs, first_words};
-use crate::quota_use::QuotaUse;
 use crate::ranks::RankReport;
 use crate::reading::Readings;
 use crate::receipt::Receipt;
@@ -31,8 +29,7 @@ use crate::trial_record::{
     ByteCounts, CpuTimes, LatencyNs, PageFigures, SCHEMA, Traffic, TrialRecord, rates,
 };
 use crate::verdict::Verdict;
-use crate::warning::Warning;
-use crate::workers::Workers;
+use crate::warnings::Seen;
 
 /// How many programs are named that took CPU time from a trial.
 const NAMED: usize = 3;
@@ -63,8 +60,17 @@ pub(crate) fn judge(trial: &Trial, outcome: &Outcome, observed: &Observed) -> Tr
         false => Vec::new(),
     };
     let littles_law = trial.littles_law(outcome);
-    let seen = Seen { outcome, observed, operations: &operations, receipt: &receipt };
-    let warnings = trial.warnings(&seen, &verdict, &programs, littles_law.as_ref());
+    let seen = Seen {
+        outcome,
+        observed,
+        operations: &operations,
+        obtained: &receipt.obtained,
+        verdict: &verdict,
+        programs: &programs,
+        littles_law: littles_law.as_ref(),
+    };
+    let foreign = trial.foreign_kernel_tls(outcome, observed, &receipt);
+    let warnings = trial.warnings(&seen, foreign);
     let ranks = observed.reports.ranks.as_ref();
     let target_error = observed.reports.server.as_ref().err().cloned();
     let load_error = ranks.and_then(RankReport::lost_in_words).or(lost_threads);
@@ -113,14 +119,6 @@ pub(crate) fn judge(trial: &Trial, outcome: &Outcome, observed: &Observed) -> Tr
         load_error,
     }
     .judged()
-}
-
-/// What warnings are about.
-struct Seen<'a> {
-    outcome: &'a Outcome,
-    observed: &'a Observed,
-    operations: &'a Operations,
-    receipt: &'a Receipt,
 }
 
 impl Trial {
@@ -232,7 +230,7 @@ impl Trial {
         receipt
     }
 
-    fn latency(&self, outcome: &Outcome) -> LatencyNs {
+    pub(crate) fn latency(&self, outcome: &Outcome) -> LatencyNs {
         let Outcome { latencies, under_way, window, .. } = outcome;
         LatencyNs {
             file: self.latency_file.clone(),
@@ -285,99 +283,15 @@ impl Trial {
         }
     }
 
-    /// What a reader should know before believing the figures.
-    fn warnings(
+    /// Connections that the kernel encrypted and the server did not make, where any are known.
+    fn foreign_kernel_tls(
         &self,
-        seen: &Seen<'_>,
-        verdict: &Verdict,
-        programs: &[BusyProgram],
-        littles_law: Option<&LittlesLaw>,
-    ) -> Vec<Warning> {
-        let Seen { outcome, observed, operations, receipt } = seen;
-        let plan = &self.job.plan;
-        let nouns = Nouns::of(plan.operation);
-        let mut warnings = Warning::of(
-            self.neighbours,
-            verdict,
-            operations,
-            plan.connections,
-            observed.core_hz,
-            programs,
-            nouns,
-        );
-        if let Some(count) = plan.operations()
-            && !outcome.interrupted
-        {
-            let ended = outcome.completed + outcome.failures.total();
-            warnings.extend(Warning::count_not_reached(ended, count.get().into(), nouns));
-        }
-        if plan.operation == Operation::Requests && plan.keeps_connections() {
-            let (opened, connections) = (outcome.latencies.connect.len(), plan.connections);
-            let handshakes: u64 = outcome.negotiated.iter().map(|(_, count)| count).sum();
-            // A paced load has fewer operations than connections where its window is short.
-            let is_opened_once = handshakes <= connections as u64 && self.job.url.is_tls();
-            let closed = outcome.sent_again - outcome.not_taken;
-            warnings.extend(Warning::kept_connections_closed(closed, connections));
-            warnings.extend(match plan.arrival.is_paced() && is_opened_once {
-                true => Warning::still_opening(opened, connections),
-                false => Warning::connections_not_kept(opened, outcome.completed),
-            });
-        }
-        let Outcome { not_taken, completed, .. } = **outcome;
-        warnings.extend(Warning::requests_not_taken(not_taken, completed));
-        warnings.extend(
-            littles_law.and_then(|law| Warning::littles_law(law, nouns, self.job.ends_by_itself())),
-        );
-        let latency = self.latency(outcome);
-        let still = latency.stood_still;
-        warnings.extend(still.map(|still| Warning::stood_still(still, latency.max, nouns)));
-        let quic = receipt.obtained.quic.as_ref();
-        if quic.is_none() {
-            warnings.extend(Warning::delayed_acknowledgements(latency.first_byte_p50, latency.p50));
-        }
-        warnings
-            .extend(quic.and_then(|quic| Warning::datagrams_lost(quic, self.is_over_loopback())));
-        warnings.extend(quic.and_then(Warning::datagrams_too_long));
-        warnings.extend(quic.and_then(Warning::short_path));
-        warnings.extend(Warning::mixed(&receipt.obtained));
-        warnings.extend(Warning::batches_never_pay(&receipt.obtained));
-        if self.is_over_loopback() {
-            let per_operation = outcome.bytes.body / outcome.completed.max(1);
-            let is_started = self.runs_on.is_some();
-            warnings.extend(Warning::paced(&receipt.obtained, per_operation, is_started));
-        }
-        warnings.extend(Warning::client_certificate(&receipt.obtained));
-        if self.job.url.is_tls() {
-            warnings.extend(Warning::expired_authority(&self.job.trust.expired()));
-        }
-        if plan.key_exchange() != KeyExchangeMode::Retried {
-            warnings.extend(Warning::hello_retry_requests(&receipt.obtained));
-        }
-        warnings.extend(Warning::sessions_refused(&receipt.obtained));
-        warnings.extend(outcome.peer.as_ref().map(Warning::peer_client));
-        warnings.extend(self.shared_backend().then(|| Warning::shared_backend(verdict)));
-        warnings.extend(self.workers(observed).and_then(Warning::uneven_workers));
-        let changed = |change| Warning::processes_changed(change, outcome.window);
-        warnings.extend(observed.server_change.map(changed));
-        warnings.extend(observed.sharers.clone().or_why().err().map(Warning::listeners_unknown));
-        let coarse = observed.readings.too_coarse();
-        warnings.extend(coarse.map(Warning::coarse_clock));
-        let there = observed.there.as_ref().and_then(|there| there.as_ref().err());
-        let unknown = observed.series.as_ref().err().into_iter().chain(there);
-        warnings.extend(unknown.map(Warning::cores_unknown));
-        warnings.extend(self.objects_on_disk.as_deref().map(Warning::objects_on_disk));
-        warnings.extend(self.not_steady(observed));
-        if self.job.files.is_some_and(|files| files.storage == Storage::Disk) {
-            let read = observed.readings.read_from_disk();
-            warnings.extend(Warning::objects_in_cache(read, outcome.bytes.body));
-        }
-        let sending = observed.reports.server.as_ref().ok().and_then(|of| of.sending.as_ref());
-        warnings.extend(sending.and_then(|sending| {
-            let foreign =
-                receipt.foreign_kernel_tls(sending, self.unfinished_handshakes(outcome))?;
-            Some(Warning::foreign_kernel_tls(foreign))
-        }));
-        warnings
+        outcome: &Outcome,
+        observed: &Observed,
+        receipt: &Receipt,
+    ) -> Option<u64> {
+        let sending = observed.reports.server.as_ref().ok()?.sending.as_ref()?;
+        receipt.foreign_kernel_tls(sending, self.unfinished_handshakes(outcome))
     }
 
     /// Handshakes that the kernel may have seen and the client does not count: those of connections
@@ -391,27 +305,6 @@ impl Trial {
         under_way + outcome.failures.total()
     }
 
-    /// A server that its warm-up did not make steady may have become so since: its compilers show it.
-    fn not_steady(&self, observed: &Observed) -> Option<Warning> {
-        let used = observed.readings.server_threads_by_id();
-        let compilers = compilers::share(&used, &observed.server_threads);
-        let is_settled = compilers.is_some_and(|share| share <= compilers::SETTLED);
-        self.not_steady.filter(|_| !is_settled).map(|found| Warning::not_steady(found, compilers))
-    }
-
-    /// What the server's workers did, where it has CPUs here.
-    fn workers(&self, observed: &Observed) -> Option<Workers> {
-        let used = observed.readings.server_threads_by_id();
-        Workers::of(&used, &observed.server_threads, self.server_cpus.as_ref()?.len())
-    }
-
-    /// Whether the server's backend runs on CPUs of the server or the client.
-    fn shared_backend(&self) -> bool {
-        let Some(backend) = &self.backend_cpus else { return false };
-        let mut others = [self.server_cpus.as_ref(), self.client_cpus()].into_iter().flatten();
-        others.any(|cpus| cpus.without(backend).as_ref() != Some(cpus))
-    }
-
     /// The load's CPUs, where it is made here.
     pub(crate) fn client_cpus(&self) -> Option<&CpuList> {
         self.job.plan.ranks.is_none().then_some(&self.job.plan.cpus)
@@ -422,7 +315,7 @@ impl Trial {
         self.server_cpus.is_some() || self.is_over_loopback()
     }
 
-    fn is_over_loopback(&self) -> bool {
+    pub(crate) fn is_over_loopback(&self) -> bool {
         self.job.address.ip().to_canonical().is_loopback()
     }
 }
@@ -485,8 +378,8 @@ fn cpu_times(observed: &Observed, outcome: &Outcome) -> CpuTimes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::neighbours::Neighbours;
     use crate::testing::job;
-    use crate::warning::Neighbours;
     use cpus::CpuList;
 
     #[test]

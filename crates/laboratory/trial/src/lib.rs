@@ -8,11 +8,8 @@
 //!   before any is made: nothing is added to a line later but its profile.
 
 mod accelerator;
-mod accelerator_use;
 mod application;
-mod asked;
 mod backend;
-mod backend_use;
 mod busy_program;
 mod compilers;
 mod congestion;
@@ -24,23 +21,27 @@ mod counted;
 mod differences;
 mod energy_use;
 mod evidence;
-mod explanation;
+mod facts;
+mod form;
+mod handshakes;
 mod http2_use;
 mod invalid;
 mod judge;
 mod latency_log;
 
+mod limit;
 mod littles_law;
 mod machine;
 mod memory_use;
 mod mismatch;
 mod moment;
+mod negotiated;
+mod neighbours;
 mod nouns;
 mod observed;
 mod obtained;
 mod operations;
 mod quic_use;
-mod quota_use;
 mod ranks;
 mod reading;
 mod receipt;
@@ -53,15 +54,15 @@ mod server_cpus;
 mod stood_still;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod tolerances;
 mod trial;
 mod trial_record;
+mod usage;
 mod verdict;
 mod warning;
+mod warnings;
 mod workers;
 
-pub use accelerator_use::AcceleratorUse;
-pub use asked::Asked;
-pub use backend_use::BackendUse;
 pub use busy_program::BusyProgram;
 pub use congestion::Connections;
 pub use connection_memory::{ConnectionMemory, LEAST_CONNECTIONS, MemoryReading};
@@ -71,35 +72,37 @@ pub use energy_use::EnergyUse;
 pub use evidence::{
     Evidence, Interface, NetworkEvidence, QuotaEvidence, QuotaSide, SERVER_BUSY, THROTTLED,
 };
+pub use facts::{Asked, Obtained};
 pub use http2_use::{Http2Settings, Http2Use};
 pub use invalid::WhyInvalid;
 pub use latency_log::latency_log;
+pub use limit::{
+    ACCEPT_QUEUE_LOSS, CLIENT_BUSY, CLIENT_WAITING, ERRORS, Limit, NOISE, OFFERED_SERVED,
+    SIBLING_BUSY,
+};
 pub use littles_law::{Cause, LEAST_OPERATIONS, LittlesLaw, MOST_DEVIATION};
 pub use machine::{Machine, OtherPrograms, ThisMachine, neighbours};
 pub use memory_use::MemoryUse;
 pub use mismatch::Mismatch;
 pub use moment::Moment;
-pub use obtained::{Obtained, Orders, Pacing, SendCalls};
+pub use neighbours::{Neighbours, NotSteady};
+pub use obtained::{AcceleratorUse, BackendUse, Orders, Pacing, QuotaUse, SendCalls};
 pub use operations::{Arrivals, Operations, UnderWayNs};
 pub use quic_use::QuicUse;
-pub use quota_use::QuotaUse;
 pub use ranks::{ClientFigures, RankFigures, RankReport, name as rank_name};
-pub use reading::{
-    CoreHz, LinkUsage, NetReading, ProcessesChanged, Reading, Readings, TaskReading, Usage,
-};
+pub use reading::{CoreHz, LinkUsage, NetReading, ProcessesChanged, Reading, Readings};
 pub use receipt::{Receipt, RunsOn};
 pub use receipt_rows::ReceiptRow;
 pub use reports::{Reports, ServerReport};
 pub use sending::Sending;
 pub use server_cpus::server_cpus;
 pub use stood_still::StoodStill;
+pub use tolerances::FREQUENCY_MOVED;
 pub use trial::{Hooks, Measured, Trial};
 pub use trial_record::{
     ByteCounts, CoreSeries, CpuTimes, LEAST_BODY_BYTES, LatencyNs, PageFigures, SCHEMA, Traffic,
     TrialRecord,
 };
-pub use verdict::{
-    ACCEPT_QUEUE_LOSS, CLIENT_BUSY, CLIENT_WAITING, ERRORS, Limit, NOISE, OFFERED_SERVED,
-    SIBLING_BUSY, Verdict,
-};
-pub use warning::{FREQUENCY_MOVED, Neighbours, NotSteady, Warning, WarningKind};
+pub use usage::{TaskReading, Usage};
+pub use verdict::Verdict;
+pub use warning::{Warning, WarningKind};

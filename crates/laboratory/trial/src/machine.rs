@@ -17,9 +17,10 @@ use units::Nanos;
 use crate::congestion::Connections;
 use crate::connection_memory::MemoryReading;
 use crate::evidence::Interface;
-use crate::reading::{NetReading, ProcessesChanged, Reading, TaskReading};
+use crate::neighbours::Neighbours;
+use crate::reading::{NetReading, ProcessesChanged, Reading};
 use crate::server_cpus;
-use crate::warning::Neighbours;
+use crate::usage::TaskReading;
 
 /// What a trial needs of a machine. Tests have one that stands still.
 pub trait Machine {

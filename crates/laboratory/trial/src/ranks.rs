@@ -223,9 +223,10 @@ impl RankReport {
 mod tests {
     use super::*;
     use crate::TrialRecord;
+    use crate::limit::Limit;
     use crate::nouns::Nouns;
     use crate::testing::{example, share};
-    use crate::verdict::{Limit, Verdict};
+    use crate::verdict::Verdict;
 
     const WINDOW: Nanos = Nanos(600_000_000);
 

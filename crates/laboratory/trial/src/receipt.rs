@@ -4,15 +4,15 @@
 //! suite, resumes where full handshakes were asked, or negotiates encrypt-then-MAC unasked gives a
 //! number, but of something else.
 
-use load::{Job, KeyExchangeMode, Outcome, PeerClient, Receive};
+use load::{Job, KeyExchangeMode, Operation, Outcome, PeerClient, Receive};
 use serde::{Deserialize, Serialize};
 use targets::{Directives, Environment, MappedLibrary, System, Target, TlsLibrary};
 use tls::{CertificateKey, Stack};
 
-use crate::asked::Asked;
-use crate::differences::{compare_names, compare_peer, mismatches};
+use crate::differences::{compare_peer, mismatches};
+use crate::facts::{Asked, Obtained};
+use crate::handshakes::compare_names;
 use crate::mismatch::Mismatch;
-use crate::obtained::Obtained;
 
 /// What was asked, what was got, and where they differ.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -118,7 +118,22 @@ impl Receipt {
             ..Asked::of(job, None)
         };
         let asked = Asked { receive: asked.receive.map(|_| Receive::Decrypt), ..asked };
-        let obtained = Obtained::of_peer(job, peer, outcome);
+        let has_requests = job.plan.operation != Operation::Handshakes;
+        let Obtained { http, tls, suite, group, signature_scheme, certificate_key, .. } =
+            Obtained::of(job, outcome);
+        let obtained = Obtained {
+            client: Some(peer.name.clone()),
+            signatures_verified: job.url.is_tls().then_some(0),
+            bodies_authenticated: (job.url.is_tls() && has_requests).then_some(0),
+            bodies_compared: has_requests.then_some(0),
+            http,
+            tls,
+            suite,
+            group,
+            signature_scheme,
+            certificate_key,
+            ..Obtained::default()
+        };
         let mut mismatch = Vec::new();
         compare_names(outcome, &asked, &obtained, &mut mismatch);
         compare_peer(job, peer, outcome, &mut mismatch);

@@ -8,8 +8,8 @@ use targets::SendCounters;
 use tls::{Mac, SendMode, Suite};
 use units::thousands;
 
-use crate::differences::handshakes_in_words;
 use crate::mismatch::Mismatch;
+use crate::negotiated::handshakes_in_words;
 use crate::obtained::SendCalls;
 use crate::receipt::Receipt;
 

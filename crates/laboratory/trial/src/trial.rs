@@ -9,10 +9,10 @@ use observe::{Fact, ServerProcess};
 use tls::CertificateKey;
 
 use crate::moment::Moment;
+use crate::neighbours::{Neighbours, NotSteady};
 use crate::receipt::RunsOn;
 use crate::reports::Reports;
 use crate::trial_record::TrialRecord;
-use crate::warning::{Neighbours, NotSteady};
 
 /// How often a trial looks up: for an interrupt, and to report its progress.
 pub(crate) const STEP: Duration = Duration::from_millis(100);

@@ -18,6 +18,7 @@ use crate::connection_memory::ConnectionMemory;
 use crate::counted::CountedInstructions;
 use crate::energy_use::EnergyUse;
 use crate::evidence::Evidence;
+use crate::limit::Limit;
 use crate::littles_law::LittlesLaw;
 use crate::memory_use::MemoryUse;
 use crate::operations::Operations;
@@ -25,7 +26,7 @@ use crate::ranks::{ClientFigures, RankFigures};
 use crate::reading::CoreHz;
 use crate::receipt::Receipt;
 use crate::stood_still::StoodStill;
-use crate::verdict::{Limit, Verdict};
+use crate::verdict::Verdict;
 use crate::warning::Warning;
 
 /// The version of the line's form.

@@ -3,9 +3,10 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use super::*;
+use crate::neighbours::Neighbours;
 use crate::reports::{Reports, ServerReport};
 use crate::testing::{job, outcome};
-use crate::warning::{Neighbours, WarningKind};
+use crate::warning::WarningKind;
 use instructions::Function;
 use load::{Count, ErrorKind, Plan};
 use tls::{CertificateKey, OrPlain, Suite};

@@ -1,8 +1,8 @@
 use super::*;
 use crate::receipt::Receipt;
 use load::{
-    ClientSignature, Close, Collected, Count, EndedConnections, ErrorKind, Method, Plan,
-    SessionsGiven, Up, Verified,
+    ClientSignature, Close, Collected, Count, EndedConnections, ErrorKind, Method, Negotiated,
+    Plan, SessionsGiven, Up, Verified,
 };
 use std::num::NonZeroU32;
 use tls::{CertificateKey, Group, OrPlain, Suite, Version};
@@ -340,18 +340,6 @@ fn where_tickets_were_collected_the_first_handshakes_resume_too() {
     };
     assert!(with(128, 0, 60).is_empty());
     assert_eq!(with(0, 60, 0), ["resumption_percent"]);
-}
-
-#[test]
-fn the_interval_of_a_share_is_wilsons() {
-    // By the formula, in Python.
-    let (lowest, highest) = interval(323, 426);
-    assert!(
-        (lowest - 0.68412).abs() < 1e-5 && (highest - 0.81952).abs() < 1e-5,
-        "{lowest} {highest}"
-    );
-    assert_eq!((interval(0, 0), interval(0, 10).0), ((0.0, 1.0), 0.0));
-    assert!(interval(10, 10).1 > 0.999_999);
 }
 
 #[test]

@@ -4,7 +4,8 @@ use observe::Throttled;
 use serde::{Deserialize, Serialize};
 
 use super::rounding::rounded;
-use crate::reading::{Readings, Usage};
+use crate::reading::Readings;
+use crate::usage::Usage;
 
 /// A server that was stopped for as much of the time as a busy one leaves idle had its maximum by the quota.
 pub const THROTTLED: f64 = 0.05;
@@ -74,7 +75,8 @@ mod tests {
 
     use super::*;
     use crate::evidence::Evidence;
-    use crate::reading::{Reading, TaskReading};
+    use crate::reading::Reading;
+    use crate::usage::TaskReading;
     use observe::Throttling;
     use units::Nanos;
 

@@ -1,6 +1,7 @@
 use super::*;
 use crate::quic_use::QuicUse;
-use crate::reading::{NetReading, Reading, TaskReading};
+use crate::reading::{NetReading, Reading};
+use crate::usage::TaskReading;
 use crate::verdict::Verdict;
 use observe::{CoreTicks, CpuTime, CpuTimes, InterruptTime};
 use std::collections::BTreeMap;

@@ -1,16 +1,18 @@
 use super::*;
 use crate::connection_memory::MemoryReading;
+use crate::limit::Limit;
 use crate::machine::OtherPrograms;
+use crate::neighbours::{Neighbours, NotSteady};
 use crate::obtained::Orders;
 use crate::ranks::RankReport;
 use crate::ranks::{ClientFigures, RankFigures};
-use crate::reading::{ProcessesChanged, Reading, TaskReading};
+use crate::reading::{ProcessesChanged, Reading};
 use crate::receipt::RunsOn;
 use crate::reports::{Reports, ServerReport};
 use crate::testing::{job, outcome, share};
 use crate::trial_record::TrialRecord;
-use crate::verdict::Limit;
-use crate::warning::{Neighbours, NotSteady, WarningKind};
+use crate::usage::TaskReading;
+use crate::warning::WarningKind;
 use cpus::CpuList;
 use load::{Load, Outcome, Progress};
 use observe::{

@@ -1,7 +1,8 @@
 use super::*;
 use crate::evidence::Evidence;
+use crate::evidence::QuotaEvidence;
+use crate::limit::Limit;
 use crate::testing::share;
-use crate::verdict::Limit;
 
 fn kinds(
     neighbours: Neighbours,
@@ -89,14 +90,14 @@ fn each_reason_to_doubt_is_told() {
 fn what_was_not_seen_or_not_in_memory_is_reported_in_three_parts() {
     let change =
         ProcessesChanged { before: 1, after: 5, began: Some(Nanos(800_000_000)), used: None };
-    let changed = Warning::processes_changed(change, Nanos(2_000_000_000));
-    let unknown = Warning::cores_unknown(&ObserveError::Sampler("it panicked".into()));
-    let on_disk = Warning::objects_on_disk("the objects lie in /var/tmp");
+    let changed = Warning::processes_changed(change, Nanos(2_000_000_000)).unwrap();
+    let unknown = Warning::cores_unknown(&ObserveError::Sampler("it panicked".into())).unwrap();
+    let on_disk = Warning::objects_on_disk("the objects lie in /var/tmp").unwrap();
     let varied = NotSteady { after: units::Nanos(90_000_000_000), spread: Some(0.08) };
-    let compiling = Warning::not_steady(varied, Some(0.25));
-    let varied = Warning::not_steady(varied, None);
+    let compiling = Warning::not_steady(varied, Some(0.25)).unwrap();
+    let varied = Warning::not_steady(varied, None).unwrap();
     let idle = NotSteady { after: units::Nanos(90_000_000_000), spread: None };
-    let idle = Warning::not_steady(idle, None);
+    let idle = Warning::not_steady(idle, None).unwrap();
     let all = [&changed, &unknown, &on_disk, &compiling, &varied, &idle];
     support::assert_golden!(all.map(|warning| (format!("{:?}", warning.kind), warning)));
     for (warning, name) in [(&varied, "not-steady"), (&idle, "not-steady")] {
@@ -114,7 +115,7 @@ fn what_latencies_and_costs_per_operation_leave_out_is_reported() {
     let of = |not_taken| Warning::requests_not_taken(not_taken, 1_000);
     assert_eq!(of(50), None);
     let still = StoodStill { operations: 10, at_least_ns: 2_000_000_000 };
-    let still = Warning::stood_still(still, Some(6_300_000), Nouns::USUAL);
+    let still = Warning::stood_still(still, Some(6_300_000), Nouns::USUAL).unwrap();
     let all = [of(51).unwrap(), still];
     assert_eq!(serde_json::to_value(all[1].kind).unwrap(), "stood-still");
     support::assert_golden!(all.map(|warning| (format!("{:?}", warning.kind), warning)));
