@@ -212,7 +212,10 @@ facts! {
         obtained Option<Http2Use> = Http2Use::of(&outcome.streams, &outcome.http2);
     }
     "What the QUIC connections did."
-    quic: "QUIC" { obtained Option<QuicUse> = QuicUse::of(&outcome.streams, &outcome.quic); }
+    quic: "QUIC" {
+        obtained Option<QuicUse> =
+            QuicUse::of(&outcome.streams, &outcome.quic, job.address.ip().to_canonical().is_loopback());
+    }
     "The longest UDP payload that the server was allowed to send and that the client sends, over HTTP/3."
     max_udp_payload: "longest UDP payload" Size {
         asked Option<u64> = plan.max_udp_payload.map(|most| most.get().into());
@@ -438,6 +441,9 @@ facts! {
      had mapped into its process, each file with its version, or for rustls in the embedded server what that reports. \
      Empty where the server is not one that toll started, or has none that is known."
     library: "TLS library" { asked Option<String>; obtained Vec<String>; }
+    "Through which functions of OpenSSL the server has the handshakes of QUIC, by what its program imports; of one that \
+     toll started and that serves HTTP/3."
+    quic_api: "QUIC by" { obtained Option<String>; }
     "The folder that the server's TLS library was to come from."
     library_path: "library path" { asked Option<String>; }
     "Variables that the server was given, `NAME=value`."

@@ -43,6 +43,9 @@ pub struct QuicUse {
     pub sends: u64,
     /// Datagrams that a call of the kernel gave.
     pub datagrams_per_receive: Option<f64>,
+    /// Whether the server gave the kernel several datagrams at once (GSO): over loopback, where nothing else joins
+    /// them, whether some came together.
+    pub server_gso: Option<bool>,
     pub datagrams_sent: u64,
     pub datagrams_received: u64,
     /// Packets that the client sent and took for lost, and their bytes.
@@ -65,7 +68,11 @@ pub(crate) const VERSION: u32 = 1;
 
 impl QuicUse {
     /// What is known of connections that reported datagrams, as toll's own do.
-    pub(crate) fn of(streams: &StreamCounts, counts: &QuicCounts) -> Option<Self> {
+    pub(crate) fn of(
+        streams: &StreamCounts,
+        counts: &QuicCounts,
+        is_loopback: bool,
+    ) -> Option<Self> {
         let sent = |count| mean(count, counts.datagrams_sent);
         let received = |count| mean(count, counts.datagrams_received);
         (counts.datagrams_sent > 0).then(|| Self {
@@ -87,6 +94,7 @@ impl QuicUse {
             datagrams_per_send: mean(counts.datagrams_sent, counts.sends),
             sends: counts.sends,
             datagrams_per_receive: mean(counts.datagrams_received, counts.receives),
+            server_gso: is_loopback.then_some(counts.datagrams_received > counts.receives),
             datagrams_sent: counts.datagrams_sent,
             datagrams_received: counts.datagrams_received,
             packets_lost: counts.packets_lost,
@@ -157,7 +165,7 @@ mod tests {
             sends_refused: 30,
             ..QuicCounts::default()
         };
-        let used = QuicUse::of(&streams, &counts).unwrap();
+        let used = QuicUse::of(&streams, &counts, true).unwrap();
         assert_eq!((used.request_fields, used.response_fields), (Some(100.0), Some(193.0)));
         assert_eq!((used.request_compressed, used.response_compressed), (Some(20.0), Some(30.0)));
         assert_eq!((used.mean_sent, used.mean_received), (Some(1_200.0), Some(1_452.0)));
@@ -167,10 +175,19 @@ mod tests {
         assert_eq!((used.dropped(), used.refused(), used.lost()), (0.2, 0.75, 0.1));
         assert_eq!((used.longest_of_path(), counts.path_payload), (None, None));
         let filled = QuicCounts { longest_received: 1_452, ..counts };
-        assert_eq!(QuicUse::of(&streams, &filled).unwrap().longest_of_path(), Some(1_452));
+        assert_eq!(QuicUse::of(&streams, &filled, true).unwrap().longest_of_path(), Some(1_452));
         let short = QuicCounts { path_payload: Some(1_200), ..filled };
-        assert_eq!(QuicUse::of(&streams, &short).unwrap().longest_of_path(), Some(1_200));
+        assert_eq!(QuicUse::of(&streams, &short, true).unwrap().longest_of_path(), Some(1_200));
+        let gso = |receives, is_loopback| {
+            let counts = QuicCounts { receives, ..counts };
+            QuicUse::of(&streams, &counts, is_loopback).unwrap().server_gso
+        };
+        let all = counts.datagrams_received;
+        assert_eq!(
+            [gso(all, true), gso(all - 1, true), gso(1, false)],
+            [Some(false), Some(true), None]
+        );
         // Another program reports connections, and no datagrams.
-        assert_eq!(QuicUse::of(&streams, &QuicCounts::default()), None);
+        assert_eq!(QuicUse::of(&streams, &QuicCounts::default(), true), None);
     }
 }

@@ -32,6 +32,8 @@ pub struct RunsOn {
     pub target: Target,
     /// The release that it comes from, where that is not this machine's.
     pub system: Option<String>,
+    /// Through which functions of OpenSSL it has the handshakes of QUIC, where it serves HTTP/3.
+    pub quic_api: Option<String>,
     /// The TLS libraries that its processes have mapped.
     pub libraries: Vec<MappedLibrary>,
     /// Where it reports which TLS library it runs on: that, with its version.
@@ -54,11 +56,12 @@ impl Receipt {
 
     /// Adds what the server should run on and what it runs on.
     pub(crate) fn add_server(&mut self, server: &RunsOn) {
-        let RunsOn { target, system, libraries, stack } = server;
+        let RunsOn { target, system, quic_api, libraries, stack } = server;
         let Target { library, library_path, environment, directives, congestion, .. } = target;
         self.asked.server_congestion = congestion.as_ref().map(ToString::to_string);
         self.asked.system = (target.system != System::Here).then(|| target.system.to_string());
         self.obtained.system = system.iter().cloned().collect();
+        self.obtained.quic_api = quic_api.clone();
         self.asked.library_path = library_path.folder().map(|_| library_path.to_string());
         let is_changed = *environment != Environment::default();
         self.asked.environment = is_changed.then(|| environment.to_string());
@@ -165,7 +168,8 @@ mod tests {
         let on = |target, libraries: &[MappedLibrary]| {
             let libraries = libraries.to_vec();
             let mut receipt = Receipt::default();
-            receipt.add_server(&RunsOn { target, system: None, libraries, stack: None });
+            let (system, quic_api) = (None, None);
+            receipt.add_server(&RunsOn { target, system, quic_api, libraries, stack: None });
             receipt
         };
         let receipt = |path: &str, libraries: &[MappedLibrary]| {
@@ -203,6 +207,7 @@ mod tests {
             receipt.add_server(&RunsOn {
                 target: Target { library, ..Target::default() },
                 system: None,
+                quic_api: None,
                 libraries: Vec::new(),
                 stack: Some((reported, "a library 1.0".to_owned())),
             });
@@ -227,11 +232,13 @@ mod tests {
             receipt.add_server(&RunsOn {
                 target: target.clone(),
                 system,
+                quic_api: Some("an API".to_owned()),
                 libraries: Vec::new(),
                 stack: None,
             });
             assert_eq!(receipt.asked.system.as_deref(), Some("debian-99"));
             assert_eq!(receipt.obtained.system, ["Debian 99, archive of today"]);
+            assert_eq!(receipt.obtained.quic_api.as_deref(), Some("an API"));
             let foreign: Vec<_> = foreign.iter().map(ToString::to_string).collect();
             receipt.add_foreign_files(&target, &foreign);
             receipt.mismatch
@@ -249,6 +256,7 @@ mod tests {
             receipt.add_server(&RunsOn {
                 target: Target { library, ..Target::default() },
                 system: None,
+                quic_api: None,
                 libraries: libraries.to_vec(),
                 stack: Some((Stack::GnuTls, "GnuTLS 3.7.9".to_owned())),
             });

@@ -24,20 +24,30 @@ pub struct ReceiptRow {
 
 /// The fields of [`Obtained`](crate::Obtained) that server and client agree on, whatever was asked: a server that is
 /// set up in another way shows it there.
-const NEGOTIATED: [&str; 8] =
-    ["http", "tls", "suite", "group", "signature_scheme", "certificate_key", "system", "library"];
+const NEGOTIATED: [&str; 9] = [
+    "http",
+    "tls",
+    "suite",
+    "group",
+    "signature_scheme",
+    "certificate_key",
+    "system",
+    "library",
+    "quic_api",
+];
 
 impl Receipt {
     /// What was negotiated, by its labels in the list, each value once; what is not known is left out.
     pub fn negotiated(&self) -> impl Iterator<Item = (&'static str, Vec<String>)> {
         let obtained = fields(&self.obtained);
         let of_negotiated = FACTS.iter().filter(|(name, ..)| NEGOTIATED.contains(name));
-        of_negotiated.filter_map(move |(name, label, form)| match obtained.get(*name)? {
-            Value::Object(counts) => Some((*label, counts.keys().cloned().collect())),
-            Value::Array(items) => {
-                Some((*label, items.iter().map(|item| form.text(item)).collect()))
-            }
-            _ => None,
+        of_negotiated.filter_map(move |(name, label, form)| {
+            let values = match obtained.get(*name)? {
+                Value::Object(counts) => counts.keys().cloned().collect(),
+                Value::Array(items) => items.iter().map(|item| form.text(item)).collect(),
+                one => vec![form.text(one)],
+            };
+            Some((*label, values))
         })
     }
 

@@ -78,6 +78,9 @@ pub struct ServerFacts {
     /// The release that it comes from, where that is not this machine's.
     #[serde(default)]
     pub system: Option<String>,
+    /// Through which functions of OpenSSL it has the handshakes of QUIC, where it serves HTTP/3.
+    #[serde(default)]
+    pub quic_api: Option<String>,
     /// The CPUs that all of it is pinned to.
     pub cpus: CpuList,
     /// Those of its backend, where it passes requests on to one.

@@ -10,6 +10,7 @@ use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
+use object::{Object, ObjectSymbol};
 use offload::ProviderPath;
 use procfs::process::Process;
 use serde::{Deserialize, Serialize};
@@ -150,15 +151,42 @@ pub(crate) fn children(pid: u32) -> Vec<u32> {
     tasks.filter_map(|task| task.children().ok()).flatten().collect()
 }
 
+/// What a program calls in libssl for the handshakes of QUIC, by a function that it imports: OpenSSL's own (from 3.5 on),
+/// or BoringSSL's, which quictls and AWS-LC have too.
+const QUIC_APIS: [(&str, &str); 2] = [
+    ("SSL_set_quic_tls_cbs", "OpenSSL's QUIC TLS callbacks (SSL_set_quic_tls_cbs)"),
+    ("SSL_provide_quic_data", "BoringSSL's QUIC functions (SSL_provide_quic_data)"),
+];
+/// A program with such a layer may define functions of these names itself.
+const QUIC_COMPAT: &str = "none of libssl's functions (a layer of its own over OpenSSL's TLS)";
+
+/// By which of them the program that a process runs serves QUIC; `None` where its file is not to be seen.
+pub(crate) fn quic_api(pid: u32, binary: &Path) -> Option<String> {
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
+    let path = path_in(&maps, binary.file_name()?.to_str()?)?;
+    let program = fs::read(seen_by(pid, &path)).ok()?;
+    let imported = imports(&program)?;
+    let api = QUIC_APIS.iter().find(|(name, _)| imported.iter().any(|import| import == name));
+    Some(api.map_or(QUIC_COMPAT, |(_, api)| api).to_owned())
+}
+
+/// The functions that a program takes from libraries; `None` where it is no ELF file.
+fn imports(program: &[u8]) -> Option<Vec<String>> {
+    let file = object::File::parse(program).ok()?;
+    let imported = file.dynamic_symbols().filter(ObjectSymbol::is_undefined);
+    Some(imported.filter_map(|symbol| Some(symbol.name().ok()?.to_owned())).collect())
+}
+
+/// A file as a process sees it: its path may lead to another one here.
+fn seen_by(pid: u32, path: &Path) -> PathBuf {
+    Path::new(&format!("/proc/{pid}/root")).join(path.strip_prefix("/").unwrap_or(path))
+}
+
 fn mapped(pid: u32, names: &[&str]) -> io::Result<Vec<MappedLibrary>> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps"))?;
     let paths = names.iter().filter_map(|name| path_in(&maps, name));
-    // As the process sees it: its path may lead to another file here.
-    let seen = |path: &Path| {
-        let inside = path.strip_prefix("/").unwrap_or(path);
-        Path::new(&format!("/proc/{pid}/root")).join(inside)
-    };
-    Ok(paths.map(|path| MappedLibrary { version: version_of(&seen(&path)), path }).collect())
+    let version = |path: &Path| version_of(&seen_by(pid, path));
+    Ok(paths.map(|path| MappedLibrary { version: version(&path), path }).collect())
 }
 
 /// The first mapped file whose name begins so.
@@ -293,6 +321,22 @@ mod tests {
 7f30 r-xp 00001000 08:01 19   /usr/lib/libssl.so.3
 7ffc rw-p 00000000 00:00 0    [stack]
 ";
+
+    /// What a library defines is no import of it: HAProxy and nginx may define functions of QUIC themselves.
+    #[test]
+    fn a_function_is_imported_or_defined() {
+        let mapped = mapped(std::process::id(), &OPENSSL).unwrap();
+        let imports = |name: &str| {
+            let library = mapped.iter().find(|library| library.is(name)).unwrap();
+            imports(&fs::read(&library.path).unwrap()).unwrap()
+        };
+        let function = "EVP_DigestInit_ex".to_owned();
+        assert!(imports("libssl.so").contains(&function));
+        assert!(!imports("libcrypto.so").contains(&function));
+        assert_eq!(super::imports(b"#!/bin/sh"), None);
+        let own = quic_api(std::process::id(), &std::env::current_exe().unwrap());
+        assert_eq!(own.as_deref(), Some(QUIC_COMPAT));
+    }
 
     #[test]
     fn mapped_files_are_found_by_name() {

@@ -74,6 +74,7 @@ impl Starting {
         settings: &Settings,
         objects: &Arc<Objects>,
         libraries: &[&str],
+        binary: &Path,
         ready: impl FnMut(Instant) -> Result<Started, Unready>,
     ) -> Result<Running, TargetError> {
         let Started { version, https, http, stack, lacks } = self.poll(ready)?;
@@ -104,6 +105,9 @@ impl Starting {
         if let Some(provider) = &settings.target.provider {
             library::check_provider(&self.dir.name, self.process.pid(), provider)?;
         }
+        let is_openssl = libraries.iter().any(|library| library.is(library::OPENSSL[1]));
+        let has_quic = settings.target.quic && is_openssl;
+        let quic_api = has_quic.then(|| library::quic_api(self.process.pid(), binary));
         Ok(Running {
             facts: ServerFacts {
                 name: self.dir.name.clone(),
@@ -116,6 +120,7 @@ impl Starting {
                 lacks,
                 libraries,
                 system: self.mapped.as_ref().map(|of| of.root.release().to_owned()),
+                quic_api: quic_api.flatten(),
                 cpus: settings.target.cpus.clone(),
                 backend_cpus: self.backend.as_ref().map(|backend| backend.facts.cpus.clone()),
             },

@@ -200,7 +200,7 @@ fn start_at(
     let verified = context.backend.as_ref().filter(|_| verifies_backend(settings));
     let mut distrusted = None;
     Starting { dir, process, log_files, incidents, limit, deadline, mapped, backend }
-        .finish(settings, objects, program.libraries(), |deadline| {
+        .finish(settings, objects, program.libraries(), &context.binary, |deadline| {
             program.ready(&context, deadline).inspect_err(|why| {
                 if let Unready::Wrong(_) = why {
                     distrusted = verified.and_then(BackendAddress::distrusted);

@@ -113,8 +113,8 @@ impl ThisTarget {
 
     /// What it should run on and what it runs on, if toll started it.
     pub(super) fn runs_on(&self, cell: &Cell) -> Option<RunsOn> {
-        let ServerFacts { system, libraries, stack, .. } = self.facts()?.clone();
-        Some(RunsOn { target: cell.target.clone(), system, libraries, stack })
+        let ServerFacts { system, quic_api, libraries, stack, .. } = self.facts()?.clone();
+        Some(RunsOn { target: cell.target.clone(), system, quic_api, libraries, stack })
     }
 
     /// The server, where toll started it.

@@ -308,6 +308,7 @@ fn run(trouble: &Trouble) -> (TrialRecord, Stage) {
     trial.runs_on = trouble.runs_on.clone().map(|target| RunsOn {
         target,
         system: None,
+        quic_api: None,
         libraries: Vec::new(),
         stack: None,
     });
