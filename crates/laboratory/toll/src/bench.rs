@@ -12,6 +12,7 @@ use primitives::bench::{Bench, BenchProgress as Stage, Measurement};
 use primitives::row::Reason;
 use primitives::{Algorithm, Cache, Hardware, Library, library};
 use study::primitive::{MessageSize, SIZES};
+use targets::System;
 
 use self::one_round::OneRound;
 use crate::progress::{ProgressLine, in_minutes};
@@ -42,6 +43,10 @@ pub(crate) struct Arguments {
     /// handshakes; repeatable
     #[arg(long = "library", value_name = "NAME|PATH")]
     libraries: Vec<String>,
+
+    /// The release of Debian or Ubuntu whose OpenSSL and C library toll runs on, one of make systems, such as debian-13
+    #[arg(long, value_name = "NAME", default_value_t)]
+    system: System,
 
     /// Bytes of a message; repeatable [default: 16B 256B 1KiB 8KiB 16KiB 64KiB]
     #[arg(long = "size", value_name = "SIZE")]
@@ -89,6 +94,8 @@ Examples:
       the system's OpenSSL and another one, which is loaded at run time
   toll bench sha --library openssl --library multibuffer --size 8KiB --cache cold
       one message at a time, and many at once, with the data in memory
+  toll bench handshakes gcm --library openssl --system debian-13
+      with the OpenSSL of another release, which make systems has unpacked
   toll bench records handshakes --size 1KiB --size 16KiB
       TLS in memory, without sockets; server side and client side separately
   toll bench instructions
@@ -102,6 +109,9 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.hardware != Hardware::of_this_process() {
         return Err(again(arguments.hardware));
     }
+    if let Some(failure) = enter(&arguments.system)? {
+        return Err(failure);
+    }
     if arguments.list {
         crate::print(&listed());
         return Ok(Exit::Done);
@@ -113,6 +123,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let algorithms = arguments.algorithms()?;
     let libraries = arguments.libraries()?;
+    arguments.check_files(Failure::request)?;
     // Whatever is measured, all that are here may be asked for a second opinion.
     let checkers: Vec<_> =
         library::DEFAULT.iter().filter_map(|name| library::open(name).ok()).collect();
@@ -142,6 +153,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     };
     let measurement = request.run(&interrupted, &mut report)?;
     drop(bar);
+    arguments.check_files(Failure::measurement)?;
     let bounds = match (arguments.hardware, measurement.interrupted || arguments.json) {
         (Hardware::All, false) => {
             let (costs, _) = primitives::instructions::measure(cpus.as_slice()[0], &interrupted)?;
@@ -149,6 +161,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         }
         _ => Vec::new(),
     };
+    let root = arguments.system.root().map_err(Failure::request)?;
     let round = OneRound {
         measurement: &measurement,
         libraries: &libraries,
@@ -158,6 +171,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         hardware: arguments.hardware,
         samples: arguments.samples,
         shows_all: arguments.all || !arguments.libraries.is_empty(),
+        system: root.as_ref().map(|root| root.release().to_owned()),
     };
     let costs = round.costs(bounds);
     if arguments.json {
@@ -205,6 +219,17 @@ fn ended(measurement: &Measurement) -> Result<Exit, Failure> {
 }
 
 impl Arguments {
+    /// Refuses to measure with a file of another release than the one that is asked for.
+    fn check_files(&self, failure: fn(String) -> Failure) -> Result<(), Failure> {
+        match self.system.foreign_files().map_err(Failure::request)?.first() {
+            None => Ok(()),
+            Some(path) => {
+                let system = &self.system;
+                Err(failure(format!("--system: toll has mapped {path}, which is not of {system}")))
+            }
+        }
+    }
+
     /// The CPU of single instructions, which have no library, size or cache.
     fn instructions_alone(&self) -> Result<CpuList, Failure> {
         let is_alone = self.algorithms.len() == 1
@@ -266,6 +291,26 @@ impl Arguments {
     }
 }
 
+/// The variable by which a process knows that it was started in a system.
+const INSIDE: &str = "TOLL_SYSTEM";
+
+/// Replaces this process by one in a system, where it is not there yet; it returns a failure only where that fails.
+fn enter(system: &System) -> Result<Option<Failure>, Failure> {
+    let name = system.to_string();
+    if std::env::var(INSIDE).as_ref() == Ok(&name) {
+        return Ok(None);
+    }
+    let refused = |why| Failure::request(format!("--system: {why}"));
+    let command = system.own_command().map_err(refused)?;
+    Ok(command.map(|mut command| replace(command.env(INSIDE, name), "--system")))
+}
+
+/// Replaces this process by one with the same words; it returns only where that fails.
+fn replace(command: &mut Command, why: &str) -> Failure {
+    let error = command.args(std::env::args_os().skip(1)).exec();
+    Failure::request(format!("{why}: toll cannot start itself again: {error}"))
+}
+
 /// Replaces this process by one with the features masked; it returns only where that fails.
 fn again(hardware: Hardware) -> Failure {
     let program = match std::env::current_exe() {
@@ -273,12 +318,11 @@ fn again(hardware: Hardware) -> Failure {
         Err(error) => return Failure::request(format!("--hardware: cannot find toll: {error}")),
     };
     let mut command = Command::new(program);
-    command.args(std::env::args_os().skip(1));
     for variable in [primitives::hardware::VARIABLE, primitives::hardware::OPENSSL_VARIABLE] {
         command.env_remove(variable);
     }
     command.envs(hardware.environment());
-    Failure::request(format!("--hardware: toll cannot start itself again: {}", command.exec()))
+    replace(&mut command, "--hardware")
 }
 
 #[cfg(test)]

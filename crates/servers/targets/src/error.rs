@@ -28,6 +28,9 @@ pub enum TargetError {
     /// The system that it is to come from is not there, or not whole; a caller may leave the target out.
     #[error("system {name} {why}; run make systems SYSTEMS={name}, or leave this target out")]
     NoSystem { name: String, why: String },
+    /// toll does not run on its libraries; a caller may leave the target out.
+    #[error("toll does not start in system {name}: {why}; take a newer release")]
+    OldSystem { name: String, why: String },
     /// The library that is to use its private keys is not there, or not for this CPU; a caller may leave the
     /// target out.
     #[error("{0}; or leave this target out")]
@@ -155,6 +158,7 @@ impl TargetError {
             Self::Missing { .. }
                 | Self::NotBuilt { .. }
                 | Self::NoSystem { .. }
+                | Self::OldSystem { .. }
                 | Self::NoAccelerator(_)
                 | Self::NotCounted(_)
                 | Self::NoQuic { .. }
@@ -219,6 +223,7 @@ mod tests {
             TargetError::Missing { program: "nginx", package: "nginx-core" },
             TargetError::NotBuilt { what: "it", looked: "/a".into(), command: "make it" },
             TargetError::NoSystem { name: name(), why: why() },
+            TargetError::OldSystem { name: name(), why: why() },
             TargetError::WeakKey { key: CertificateKey::Rsa(1024), why: why() },
             TargetError::NoLibrary { library: Stack::GnuTls, why: why() },
             TargetError::path("nginx", &path(), "quotes"),

@@ -51,12 +51,14 @@ impl Settings {
     /// Where the file of a server is.
     pub(crate) fn find(&self, binary: Binary) -> Result<PathBuf, TargetError> {
         match binary {
-            Binary::Toll => match &self.toll {
-                Some(path) => Ok(path.clone()),
-                None => {
+            Binary::Toll => {
+                let own = || {
                     std::env::current_exe().map_err(TargetError::file(Path::new("/proc/self/exe")))
-                }
-            },
+                };
+                let toll = self.toll.clone().map_or_else(own, Ok)?;
+                self.target.system.root()?.map_or(Ok(()), |root| root.check_starts(&toll))?;
+                Ok(toll)
+            }
             Binary::Path(path) => Ok(path.into()),
             Binary::Installed { name, .. } if let Some(root) = self.target.system.root()? => {
                 root.find(name)

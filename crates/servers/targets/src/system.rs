@@ -3,6 +3,7 @@
 
 mod entrance;
 mod mapped;
+mod own_program;
 
 pub(crate) use entrance::Entrance;
 pub(crate) use mapped::Mapped;
@@ -36,6 +37,14 @@ pub enum System {
 }
 
 impl System {
+    /// Its name, where it is one of `make systems`.
+    pub fn made(&self) -> Option<&str> {
+        match self {
+            Self::Here => None,
+            Self::Made(name) => Some(name),
+        }
+    }
+
     /// # Errors
     /// It is not made, or is not whole.
     pub fn root(&self) -> Result<Option<SystemRoot>, TargetError> {

@@ -14,6 +14,8 @@ struct BenchJson<'a> {
     threads: usize,
     hardware: Hardware,
     interrupted: bool,
+    /// The release that toll ran on, where that is not this machine's own.
+    system: Option<String>,
     libraries: Vec<LibraryVersion<'a>>,
     rows: Vec<JsonRow<'a>>,
 }
@@ -63,6 +65,7 @@ pub(crate) fn of<'a>(round: &OneRound<'a>, costs: &Costs) -> impl Serialize + 'a
         threads: round.cpus.len(),
         hardware: round.hardware,
         interrupted: round.measurement.interrupted,
+        system: round.system.clone(),
         libraries: round
             .libraries
             .iter()

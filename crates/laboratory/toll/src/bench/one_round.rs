@@ -31,6 +31,8 @@ pub(crate) struct OneRound<'a> {
     pub(crate) samples: u16,
     /// Or only OpenSSL and the fastest library of each algorithm.
     pub(crate) shows_all: bool,
+    /// The release that toll ran on, where that is not this machine's own.
+    pub(crate) system: Option<String>,
 }
 
 /// The published figures that the tables show.
@@ -174,6 +176,11 @@ impl OneRound<'_> {
     fn notes(&self, costs: &Costs) -> Vec<String> {
         let mut notes = Vec::new();
         let mut note = |is_so: bool, text: &str| notes.extend(is_so.then(|| text.to_owned()));
+        if let Some(release) = &self.system {
+            let titles = self.libraries.iter().map(|library| library.title());
+            let titles = titles.collect::<Vec<_>>().join(", ");
+            note(true, &format!("All files of toll's process were those of {release} ({titles})."));
+        }
         note(!self.shows_all, SHOWN);
         note(self.libraries.len() > 1, COMPARED);
         let is_of_connection =
@@ -286,6 +293,7 @@ mod tests {
             hardware: Hardware::All,
             samples: 30,
             shows_all,
+            system: None,
         };
         round.findings(round.costs(vec![bound]))
     }
@@ -383,6 +391,7 @@ mod tests {
                 hardware: Hardware::All,
                 samples: 30,
                 shows_all: true,
+                system: None,
             };
             let costs = round.costs(Vec::new());
             let published = costs.rows[0].published.iter().map(|of| of.cycles_per_byte);

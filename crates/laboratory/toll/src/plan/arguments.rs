@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use ::load::{Http, Mix, Percent};
 use capacity::LogFormat;
 use clap::ValueHint;
+use targets::System;
 use tls::{CertificateKey, Group, Suite};
 use units::{BitsPerSecond, Nanos, PerSecond};
 
@@ -26,7 +27,7 @@ pub(crate) struct Arguments {
     /// A file that has all of it: schema = 1 and a table [plan], whose keys are the flags below
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = [
         "new_connections", "goodput", "access_log", "log_format", "requests_per_connection", "resumed", "object", "server",
-        "growth", "peak", "certificate_key", "suite", "group", "http", "streams", "busy", "latency", "open_connections",
+        "growth", "peak", "system", "certificate_key", "suite", "group", "http", "streams", "busy", "latency", "open_connections",
         "price", "trials", "levers", "keep", "time", "resumed_to", "requests_per_connection_to",
     ])]
     pub(super) file: Option<PathBuf>,
@@ -80,6 +81,11 @@ pub(crate) struct Arguments {
     /// The server: nginx, embedded, haproxy, apache or caddy; with --http 3 embedded or caddy
     #[arg(long, value_name = "SERVER", default_value = "nginx", help_heading = TARGET)]
     pub(super) server: String,
+
+    /// The release of Debian or Ubuntu that the server and its libraries come from, one of make systems, such as
+    /// debian-13
+    #[arg(long, value_name = "NAME", default_value_t, help_heading = TARGET)]
+    pub(super) system: System,
 
     /// The key of its certificate
     #[arg(long, value_name = "KEY", default_value = "rsa:2048", help_heading = TARGET)]

@@ -133,7 +133,10 @@ fn values(lever: &Lever, arguments: &Arguments, shape: &Shape) -> Vec<String> {
             }
             _ => vec!["openssl-built".to_owned()],
         },
-        Kind::System => targets::systems(),
+        Kind::System => {
+            let now = arguments.system.made();
+            targets::systems().into_iter().filter(|system| Some(system.as_str()) != now).collect()
+        }
         _ => vec![String::new()],
     }
 }

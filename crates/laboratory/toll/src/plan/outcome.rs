@@ -21,6 +21,9 @@ use super::traffic::PlannedTraffic;
 #[derive(Debug, Serialize)]
 pub(super) struct PlanOutcome {
     pub(super) server: String,
+    /// Which release it came from, where that is not this machine's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) system: Option<String>,
     pub(super) certificate_key: CertificateKey,
     pub(super) http: Http,
     pub(super) traffic: PlannedTraffic,
@@ -90,6 +93,12 @@ impl LinkUse {
 }
 
 impl PlanOutcome {
+    /// `nginx`, or `nginx of debian-13`.
+    pub(super) fn server_words(&self) -> String {
+        let system = self.system.iter().map(|system| format!(" of {system}"));
+        std::iter::once(self.server.clone()).chain(system).collect()
+    }
+
     /// Names what this machine does not give and what nobody asked for.
     pub(super) fn name_what_is_missing(&mut self, arguments: &Arguments) {
         let mut missing = Vec::new();

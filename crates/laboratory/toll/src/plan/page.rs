@@ -42,7 +42,7 @@ fn stack(outcome: &PlanOutcome) -> Chart {
         Bar { name: name.to_owned(), series, figure, ..Bar::default() }
     };
     let bars_of_parts = outcome.plan.by_part().into_iter().zip(series).map(bar).collect();
-    let label = format!("{}, {}", outcome.server, outcome.certificate_key);
+    let label = format!("{}, {}", outcome.server_words(), outcome.certificate_key);
     let row = BarRow { label, bars: bars_of_parts, lacking: None };
     bars("Cores by what they do", true, vec![row], [outcome.plan.cores.median])
 }

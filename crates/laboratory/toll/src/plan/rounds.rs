@@ -64,6 +64,7 @@ pub(super) fn outcome(
     let check = rounds.check(TRAFFIC, &today)?;
     Ok(PlanOutcome {
         server: arguments.server.clone(),
+        system: arguments.system.made().map(str::to_owned),
         certificate_key: arguments.certificate_key,
         http: arguments.http,
         price_per_hour: arguments.price.map(|price| price * plan.cores.median),
@@ -365,6 +366,18 @@ pub(super) mod tests {
             assert_eq!(traffic.contains("requests-per-connection = 8"), ends, "{traffic}");
             assert_eq!(traffic.contains("load.resumption"), is_resumed, "{traffic}");
             assert_eq!(cells.has_ends(&rates), ends);
+        }
+    }
+
+    #[test]
+    fn the_server_of_each_trial_is_of_the_release_that_is_asked_for() {
+        let Command { plan: arguments } =
+            Command::parse_from(TRAFFIC_OF_IT.into_iter().chain(["--system", "debian-99"]));
+        let cells = Cells::new(&arguments, &PlannedTraffic::of(&arguments, None).unwrap()).unwrap();
+        let measured = cells.open_loop(&Window::Measured, 7, &all_at(&cells, 2_000.0));
+        for cell in [measured, cells.closed_loop()].iter().flat_map(|of| of_plan(of).unwrap().cells)
+        {
+            assert_eq!(cell.target.system.made(), Some("debian-99"), "{}", cell.case);
         }
     }
 

@@ -54,6 +54,9 @@ impl Today {
         if let Some(group) = group {
             common.extend([entry(full::GROUP, group.name())]);
         }
+        if let Some(system) = arguments.system.made() {
+            common.extend([entry("target.system", system)]);
+        }
         if *http == Http::V3 {
             common.extend([entry(full::QUIC, "true")]);
             // QUIC is rustls' in the embedded server.

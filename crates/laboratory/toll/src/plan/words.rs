@@ -58,7 +58,7 @@ pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
         "{} at {} busy ({}, {}, HTTP/{}): handshakes {}, bytes {}, requests {}.",
         whole(&plan.cores),
         percent(plan.busy),
-        outcome.server,
+        outcome.server_words(),
         outcome.certificate_key,
         outcome.http,
         share(plan.parts.handshakes),
