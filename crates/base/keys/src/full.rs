@@ -34,6 +34,7 @@ full! {
     QUIC = "target.quic",
     RECORD_SIZE = "target.record-size",
     SESSION_CACHE = "target.session-cache",
+    SYSTEM = "target.system",
     TICKETS = "target.tickets",
 }
 

@@ -28,6 +28,7 @@ mod only;
 mod primitives;
 mod ranks;
 mod read;
+mod releases;
 mod rows;
 mod scale;
 mod search_keys;
@@ -75,14 +76,22 @@ pub fn parse(
     machine: &Topology,
     scale: Option<&str>,
 ) -> Result<Study, StudyError> {
-    read(file, text, machine, scale).map_err(|flaw| flaw.in_file(file))
+    read(file, text, machine, scale, targets::systems()).map_err(|flaw| flaw.in_file(file))
 }
 
-fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Result<Study, Flaw> {
+/// With the releases that are made.
+fn read(
+    file: &str,
+    text: &str,
+    machine: &Topology,
+    scale: Option<&str>,
+    made: Vec<String>,
+) -> Result<Study, Flaw> {
     let lines = fields::line_starts(text);
     let source = Source::new(text, &lines);
     let table = DeTable::parse(text).map_err(|error| syntax::flaw(source, &error))?;
-    let root = DeValue::Table(table.into_inner());
+    let mut root = DeValue::Table(table.into_inner());
+    releases::name(&mut root, made);
     let fields = Field::alone(source, &root);
     let document: Document = fields.read()?;
     let name = document.name.map_or_else(|| named_as(file), Ok)?.0;

@@ -31,6 +31,7 @@ shipped!(
     "hardware-crypto",
     "handshakes",
     "stacks",
+    "upgrade",
     "re-encryption",
     "http2",
     "http3",

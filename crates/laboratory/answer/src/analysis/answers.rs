@@ -10,7 +10,7 @@ use journal::TargetRecord;
 use crate::wording::unique;
 
 use super::answer::Answer;
-use super::library::newer;
+use super::library::{newer, releases};
 use super::point::Point;
 use super::purity::purity;
 use super::row::Row;
@@ -32,6 +32,7 @@ pub(super) fn answers(
         let libraries: Vec<String> = points
             .iter()
             .filter_map(|of| newer(of, targets, machine.filter(|_| is_here(of))?))
+            .chain(points.iter().filter_map(|of| releases(of, targets, machine)))
             .collect();
         let mut of_rule = Answer::all(points, costs, rows);
         if let Some(first) = of_rule.first_mut() {

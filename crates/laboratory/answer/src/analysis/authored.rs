@@ -29,12 +29,26 @@ pub(super) struct Authored<'a> {
     pub(super) decided: BTreeMap<RowPair, Decided>,
 }
 
+/// Whether the rows have what the sentences say of them: rows of other cases need not have the answer's own metric.
+fn has_figures(rule: &AnswerRule, written: &HeadlineTemplates, rows: &Rows<'_>) -> bool {
+    let has = |metric: Metric, row: &String| {
+        rows.get(row.as_str()).is_some_and(|row| row.figure(metric).is_some())
+    };
+    let mut slots = written.templates().flat_map(Template::asks);
+    let mut decides = written.decides.iter().flat_map(|of| &of.rows);
+    decides.all(|row| has(rule.metric, row))
+        && slots.all(|slot| match slot {
+            Slot::Name(_) => true,
+            Slot::Figure(metric, row) => has(*metric, row),
+            Slot::Compared(_, metric, rows) => rows.iter().all(|row| has(*metric, row)),
+        })
+}
+
 /// The first rows that all have figures. They are taken whatever they show: to go on until some show a difference would
 /// find one by chance.
 pub(super) fn authored<'a>(rule: &'a AnswerRule, all: &'a [Arc<Row>]) -> Option<Authored<'a>> {
     let written = rule.written.as_ref()?;
-    let has_figures = |rows: &Rows<'_>| rows.values().all(|of| of.figure(rule.metric).is_some());
-    let rows = choices(rule, written, all).find(has_figures)?;
+    let rows = choices(rule, written, all).find(|rows| has_figures(rule, written, rows))?;
     Some(Authored { rule, written, rows, decided: BTreeMap::new() })
 }
 

@@ -8,6 +8,7 @@ use journal::TargetRecord;
 
 use super::point::Point;
 use super::row_figure::RowFigure;
+use crate::wording::{capitalized, listed};
 
 /// What the AES-GCM of OpenSSL 3.1 and later asks of a processor, by the kernel's names, and before has
 /// no code for (`crypto/modes/asm/aes-gcm-avx512.pl`).
@@ -30,6 +31,37 @@ pub(super) fn newer(point: &Point, targets: &[TargetRecord], machine: &Machine) 
              use. OpenSSL 3.1 and later use them: measure a newer version."
         )
     })
+}
+
+/// For an answer about releases: what each has, and what is known to make a difference on this processor.
+pub(super) fn releases(
+    point: &Point,
+    targets: &[TargetRecord],
+    machine: Option<&Machine>,
+) -> Option<String> {
+    let is_measured = |entry: &&RowFigure| entry.figure.is_some();
+    let is_of_releases = point.rule.compare == full::SYSTEM;
+    let entries = point.figures.iter().filter(is_measured).filter(|_| is_of_releases);
+    // What counts instructions is a processor without them.
+    let is_counted =
+        |entry: &RowFigure| entry.row.cell().is_some_and(|cell| cell.load.counter().is_some());
+    let uses_gcm = entries.clone().any(|entry| is_aes_gcm(entry) && !is_counted(entry));
+    let versions = entries.filter_map(|entry| {
+        let target = targets.iter().find(|target| target.cells.contains(&entry.row.name))?;
+        Some((entry.label.as_str(), target.version.as_deref()?))
+    });
+    let versions: Vec<_> = versions.collect();
+    let all = listed(versions.iter().map(|(label, version)| format!("{label} has {version}")))?;
+    let is_old = |(_, version): &(&str, &str)| openssl(version).is_some_and(is_before_3_1);
+    let differ = versions.iter().any(is_old) && !versions.iter().all(is_old);
+    let flags = machine.and_then(|machine| machine.processor.flags.known());
+    let has_needed =
+        flags.is_some_and(|flags| NEEDED.iter().all(|flag| flags.iter().any(|f| f == flag)));
+    let wide = match differ && uses_gcm && has_needed {
+        true => " From OpenSSL 3.1 on AES-GCM uses VAES and AVX-512, which this processor has.",
+        false => "",
+    };
+    Some(format!("{}.{wide}", capitalized(&all)))
 }
 
 fn is_aes_gcm(entry: &RowFigure) -> bool {
@@ -60,24 +92,30 @@ mod tests {
     use study::testing::server;
 
     fn remedy(suites: &[&str], version: &str, flags: &[&str]) -> String {
-        let mut scene = Scene::suites(&[server("nginx")], suites).answer(
+        notes("load.suite", suites, &vec![version; suites.len()], flags)
+    }
+
+    /// The notes of an answer over cells of these versions.
+    fn notes(key: &str, values: &[&str], versions: &[&str], flags: &[&str]) -> String {
+        let mut scene = Scene::new("bulk", &[server("nginx")], key, values).answer(
             Metric::GoodputPerServerCpu,
-            "load.suite",
-            suites[0],
+            key,
+            values[0],
         );
-        for cell in 0..suites.len() {
+        for (cell, version) in versions.iter().enumerate() {
+            let load = &mut scene.study.cells[cell].load;
+            load.suite.get_or_insert(tls::OrPlain::Tls(tls::Suite::parse(GCM).unwrap()));
             scene.measure(cell, 8e9, &SPREAD);
+            scene.targets.push(TargetRecord {
+                name: "nginx".to_owned(),
+                server: "nginx".to_owned(),
+                settings: String::new(),
+                version: Some((*version).to_owned()),
+                skipped: None,
+                not_sampled: None,
+                cells: vec![scene.study.cells[cell].name.clone()],
+            });
         }
-        let cells = scene.study.cells.iter().map(|cell| cell.name.clone()).collect();
-        scene.targets = vec![TargetRecord {
-            name: "nginx".to_owned(),
-            server: "nginx".to_owned(),
-            settings: String::new(),
-            version: Some(version.to_owned()),
-            skipped: None,
-            not_sampled: None,
-            cells,
-        }];
         let mut machine = Machine::read(&CpuList::from(CpuList::allowed().unwrap().as_slice()[0]));
         machine.processor.flags = Fact::Known(flags.iter().map(ToString::to_string).collect());
         scene.machine = Some(machine);
@@ -93,6 +131,19 @@ mod tests {
              use. OpenSSL 3.1 and later use them: measure a newer version."
         );
         assert_ne!(remedy(&[GCM], "nginx/1.18.0 (Ubuntu), OpenSSL 1.1.1f", &NEEDED), "");
+    }
+
+    #[test]
+    fn an_answer_about_releases_names_what_each_has() {
+        let systems = ["debian-12", "debian-13"];
+        let notes =
+            |versions: [&str; 2], flags: &[&str]| notes(full::SYSTEM, &systems, &versions, flags);
+        let [old, new] = ["nginx/1.22.1, OpenSSL 3.0.22", "nginx/1.26.3, OpenSSL 3.5.9"];
+        let both = "Debian 12 has nginx/1.22.1, OpenSSL 3.0.22 and Debian 13 has nginx/1.26.3, OpenSSL 3.5.9.";
+        assert_eq!(notes([old, new], &NEEDED[1..]), both);
+        let wide = notes([old, new], &NEEDED);
+        assert!(wide.starts_with(both) && wide.contains("AVX-512"), "{wide}");
+        assert!(!notes([new, new], &NEEDED).contains("AVX-512"));
     }
 
     #[test]

@@ -2,6 +2,7 @@ use super::*;
 use ::primitives::sampler::FEWEST;
 use load::{Plan, Receive};
 use stats::{rounds_to_decide, trials_to_decide};
+use std::collections::BTreeSet;
 
 use crate::shipped;
 use study::Metric;
@@ -203,11 +204,14 @@ fn the_readme_lists_the_shipped_studies() {
     assert_eq!(listed, built_in);
 }
 
+/// An answer that is repeated for each step between releases is one.
 #[test]
 fn shipped_studies_have_one_to_three_headlines_in_their_authors_words() {
     for (name, _) in shipped() {
         let study = shipped_at(name, "0-1", None);
-        let written = study.answers.iter().filter(|answer| answer.written.is_some()).count();
+        let written = study.answers.iter().filter_map(|answer| answer.written.as_ref());
+        let written: BTreeSet<String> = written.map(|of| of.headline.to_string()).collect();
+        let written = written.len();
         let is_measured = study.include.is_empty();
         assert!(!is_measured || (1..=3).contains(&written), "{name}: {written}");
     }
@@ -316,4 +320,23 @@ fn a_study_is_found_with_and_without_its_ending() {
     assert_eq!(text("mine.toml").unwrap(), "a");
     assert_eq!(text("other").unwrap(), "b");
     assert!(text("none").is_err() && text("none.toml").is_err());
+}
+
+/// With this machine's own release and three more.
+#[test]
+fn quick_upgrade_takes_four_minutes_and_says_each_step() {
+    let text = StudyFile::find("upgrade").unwrap().text;
+    let made = || ["debian-12", "debian-13", "debian-testing"].map(str::to_owned).into();
+    let study = |scale| crate::read("upgrade.toml", &text, &machine("0-1"), scale, made());
+    let quick = study(Some("quick")).unwrap_or_else(|flaw| panic!("{}", flaw.what));
+    assert_eq!(quick.cells.len(), 2 * (2 + 1 + 2 + 1 + 1) * 4);
+    assert!(seconds(&quick) <= 240.0, "{:?}", quick.forecast());
+    let of_steps = |study: &Study| {
+        let answers = study.answers.iter().filter(|rule| rule.written.is_some());
+        answers.map(|rule| rule.baseline.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(of_steps(&quick), ["debian-12", "debian-13"].repeat(2));
+    let counted = study(Some("count")).unwrap_or_else(|flaw| panic!("{}", flaw.what));
+    assert!(counted.cells.iter().all(|cell| cell.load.counter().is_some()));
+    assert_eq!((counted.cells.len(), of_steps(&counted).len()), (5 * 4, 2));
 }

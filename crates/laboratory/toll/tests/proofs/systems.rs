@@ -1,6 +1,7 @@
 //! Servers of other releases, in the roots that `make systems` makes. Where none is made, these are skipped.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use journal::{Journal, Role};
 use profile::Class;
@@ -88,20 +89,25 @@ fn a_profile_has_the_symbols_of_the_system() {
     }
 }
 
-fn target_folder() -> std::path::PathBuf {
+fn target_folder() -> PathBuf {
     let folders = support::toll_path();
     folders.ancestors().find(|folder| folder.ends_with("target")).unwrap().join("systems")
+}
+
+/// A library of this machine's in another folder.
+fn copy_of_this_machines(folder: &Path) -> PathBuf {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let own =
+        maps.lines().find_map(|line| line.split_once('/').filter(|of| of.1.contains("/libgcc_s")));
+    let copy = folder.join("libgcc_s.so.1");
+    fs::copy(format!("/{}", own.unwrap().1), &copy).unwrap();
+    copy
 }
 
 #[test]
 fn a_file_of_this_machine_makes_the_trial_a_mismatch() {
     let folder = tempfile::tempdir().unwrap();
-    let maps = fs::read_to_string("/proc/self/maps").unwrap();
-    let own =
-        maps.lines().find_map(|line| line.split_once('/').filter(|of| of.1.contains("/libgcc_s")));
-    let own = format!("/{}", own.unwrap().1);
-    let copy = folder.path().join("libgcc_s.so.1");
-    fs::copy(own, &copy).unwrap();
+    let copy = copy_of_this_machines(folder.path());
     for system in made().into_iter().take(1) {
         let preload = format!("environment = [\"LD_PRELOAD={}\"]", copy.display());
         let desk = study("nginx", &system, &preload, "");
@@ -129,5 +135,97 @@ fn instructions_are_counted_of_what_the_systems_loader_starts() {
         // A handshake with P-256.
         let counted = line.counted.unwrap().per_operation;
         assert!((3e5..2e7).contains(&counted), "{counted}");
+    }
+}
+
+/// Algorithms with the OpenSSL of a system, whose files alone toll has mapped; one of this machine's is named.
+#[test]
+fn algorithms_are_measured_with_the_openssl_of_a_system() {
+    for system in made() {
+        let bench = |preload: &str| {
+            let mut bench = support::toll();
+            bench.args(["bench", "aes-128-gcm", "--library", "openssl", "--size", "16KiB"]);
+            bench
+                .args(["--samples", "3", "--json", "--system", &system])
+                .env("LD_PRELOAD", preload);
+            bench.output().unwrap()
+        };
+        let output = bench("");
+        let said = text(&output.stderr);
+        let found: serde_json::Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{system}: {said}"));
+        assert!(found["system"].as_str().unwrap().contains(", archive of "), "{found}");
+        let library = format!("usr/lib/{}-linux-gnu/libcrypto.so.3", std::env::consts::ARCH);
+        let library = fs::read(target_folder().join(&system).join(library)).unwrap();
+        let title = found["libraries"][0]["title"].as_str().unwrap().split(" (").next().unwrap();
+        assert!(library.windows(title.len()).any(|of| of == title.as_bytes()), "{title}");
+        assert!(found["rows"][0]["cycles_per_op"]["median"].as_f64().unwrap() > 0.0, "{found}");
+        let folder = tempfile::tempdir().unwrap();
+        let copy = copy_of_this_machines(folder.path());
+        let output = bench(&copy.display().to_string());
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+        assert!(
+            text(&output.stderr).contains(&copy.display().to_string()),
+            "{}",
+            text(&output.stderr)
+        );
+    }
+}
+
+#[test]
+fn runs_of_two_releases_differ_in_release_server_and_library() {
+    let systems: Vec<String> = std::iter::once("here".to_owned()).chain(made()).collect();
+    let desks = systems.iter().map(|system| study("nginx", system, "", ""));
+    let desks: Vec<Desk> = desks.inspect(|desk| drop(measured(desk))).collect();
+    for pair in desks.windows(2) {
+        let [a, b] = [&pair[0], &pair[1]].map(Desk::results);
+        let output = support::toll().args(["compare", "--json"]).arg(a).arg(b).output().unwrap();
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let differences = found["differences"].as_array().unwrap();
+        let of = |what: &str| differences.iter().find(|of| of["what"] == what);
+        let system = of("target.system").unwrap_or_else(|| panic!("{differences:?}"));
+        assert!(systems.iter().any(|name| system["b"] == name.as_str()), "{system}");
+        let target = of("nginx").is_some() && of("TLS library").is_some();
+        // This machine may have the release of one of them.
+        assert!(target || system["a"] == "here", "{differences:?}");
+    }
+}
+
+/// Each by the functions that it calls, and its datagrams as they came.
+#[test]
+fn servers_of_a_release_say_how_they_have_quic() {
+    for system in made() {
+        for server in ["nginx", "haproxy"] {
+            let case = "load.http = \"3\"\nload.receive = \"decrypt\"\ntarget.object = \"1MiB\"\n";
+            let desk = study(server, &system, "quic = true", case);
+            let output = desk.run(&["--quiet"]).output().unwrap();
+            let Some(line) = desk.lines::<TrialRecord>().pop() else {
+                let said = text(&output.stderr);
+                assert!(said.contains("without QUIC"), "{said}");
+                continue;
+            };
+            let receipt = &line.receipt;
+            let api = receipt.obtained.quic_api.as_deref().unwrap_or_else(|| panic!("{receipt:?}"));
+            let program = target_folder().join(&system).join("usr/sbin").join(server);
+            let program = String::from_utf8_lossy(&fs::read(program).unwrap()).into_owned();
+            // What Debian has of QUIC is OpenSSL's, or a layer over it, which defines BoringSSL's names itself.
+            let start = if program.contains("SSL_set_quic_tls_cbs") { "OpenSSL's" } else { "none" };
+            assert!(api.starts_with(start), "{system} {server}: {api}");
+            println!(
+                "{system} {server}: {api}, GSO {:?}",
+                receipt.obtained.quic.unwrap().server_gso
+            );
+        }
+    }
+}
+
+/// GSO is seen in what comes, not taken from what was asked.
+#[test]
+fn datagrams_that_come_together_show_gso() {
+    for gso in [true, false] {
+        let target = format!("quic = true\nlibrary = \"rustls-ring\"\ngso = {gso}");
+        let case = "load.http = \"3\"\nload.receive = \"decrypt\"\ntarget.object = \"1MiB\"\n";
+        let line = measured(&study("embedded", "here", &target, case));
+        assert_eq!(line.receipt.obtained.quic.unwrap().server_gso, Some(gso));
     }
 }

@@ -74,7 +74,7 @@ impl Scene {
     }
 
     /// Of one case, its cells swept by one key within each server.
-    pub(super) fn new(
+    pub(crate) fn new(
         case: &str,
         servers: &[&'static targets::Server],
         compare: &str,

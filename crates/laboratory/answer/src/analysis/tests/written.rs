@@ -54,6 +54,29 @@ fn an_authors_sentence_has_the_figures() {
     assert_eq!((said.value.as_str(), said.advice.as_deref()), ("2.6x", Some("Use the one.")));
 }
 
+/// Rows of another case need not have the metric of the answer.
+#[test]
+fn a_sentence_has_figures_of_another_case() {
+    let mut scene = Scene::suites(&[server("nginx")], &[GCM, CBC, CHACHA]);
+    scene = scene.answer(Metric::GoodputPerServerCpu, SUITE, GCM);
+    let other = &mut scene.study.cells[2];
+    (other.case, other.load.operation) = ("handshakes".to_owned(), load::Operation::Handshakes);
+    scene.measure(0, 8e9, &SPREAD);
+    scene.measure(2, 2_000.0, &SPREAD);
+    let rows = [("one", row("bulk", SUITE, GCM)), ("other", row("handshakes", SUITE, CHACHA))];
+    scene.study.answers[0].written = Some(HeadlineTemplates {
+        rows: rows.map(|(name, row)| (name.to_owned(), row)).into(),
+        headline: template(
+            "{{ one.goodput_per_server_cpu }}, {{ other.server_cpu_per_operation }}.",
+        ),
+        decides: None,
+    });
+    assert_eq!(headline(&scene).sentence, "8.00 Gb/s, 500 µs.");
+    // Each has to have what is said of it.
+    scene.lines.retain(|line| line.place.case == "bulk");
+    assert_eq!(scene.analysis().answers[0].headline, None);
+}
+
 #[test]
 fn a_small_difference_that_is_sure_does_not_read_as_none() {
     let mut scene = Scene::handshakes();
