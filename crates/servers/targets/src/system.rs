@@ -9,8 +9,7 @@ pub(crate) use entrance::Entrance;
 pub(crate) use mapped::Mapped;
 
 use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -105,6 +104,8 @@ pub struct SystemRoot {
     folder: PathBuf,
     /// As the distribution calls it, with the date of the archive that it was made from.
     release: String,
+    /// The file that loads its programs (ld.so(8)).
+    loader: PathBuf,
 }
 
 impl SystemRoot {
@@ -129,7 +130,9 @@ impl SystemRoot {
         let title = about.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
         let title = title.map_or(name, |title| title.trim_matches('"'));
         let release = format!("{title}, archive of {date}");
-        Ok(Self { name: name.to_owned(), folder, release })
+        let mut root = Self { name: name.to_owned(), folder, release, loader: PathBuf::new() };
+        root.loader = root.find_loader()?;
+        Ok(root)
     }
 
     /// As the distribution calls it, with the date of the archive that it was made from.
@@ -145,34 +148,27 @@ impl SystemRoot {
         &self.folder
     }
 
-    /// The file of a program in it.
+    /// The file of a program in it, which its loader can load with files of the system alone.
     ///
     /// # Errors
-    /// It has none, or one for another architecture.
+    /// It has none, or one that is damaged or lacks a library.
     pub(crate) fn find(&self, program: &str) -> Result<PathBuf, TargetError> {
-        let wrong = |why: String| TargetError::NoSystem { name: self.name.clone(), why };
-        let remove = format!("; if its release has that package, remove {}", self.folder.display());
         let mut places = PROGRAMS.iter().map(|folder| self.folder.join(folder).join(program));
         let found = places.find(|path| program::is_program(path));
-        let path = found.ok_or_else(|| wrong(format!("has no {program}{remove}")))?;
-        let of = |path: &Path| architecture(path).map_err(TargetError::file(path));
-        if of(&path)? != of(Path::new("/proc/self/exe"))? {
-            let why = format!(
-                "is of another architecture: this machine does not run {}; remove {}",
-                path.display(),
-                self.folder.display()
-            );
-            return Err(wrong(why));
-        }
+        let path = found.ok_or_else(|| {
+            self.unusable(&format!("has no {program}; if its release has that package,"))
+        })?;
+        self.check_loads(&path)?;
         Ok(path)
     }
-}
 
-/// The class, the byte order and the machine of an ELF file (elf(5): `EI_CLASS`, `EI_DATA`, `e_machine`).
-fn architecture(path: &Path) -> io::Result<[u8; 4]> {
-    let mut head = [0; 20];
-    File::open(path)?.read_exact(&mut head)?;
-    Ok([head[4], head[5], head[18], head[19]])
+    /// It has to be made again.
+    fn unusable(&self, why: &str) -> TargetError {
+        TargetError::NoSystem {
+            name: self.name.clone(),
+            why: format!("{why} remove {}", self.folder.display()),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -181,11 +177,19 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// A root of this name in a folder, with an nginx that is this content, whole or not.
+    /// A root of this name in a folder, with this machine's loader and libc and an nginx that is this content, whole or
+    /// not.
     pub(crate) fn made(folder: &Path, nginx: &[u8], is_whole: bool) -> PathBuf {
         let root = folder.join("debian-99");
-        for inner in ["usr/sbin", "usr/lib", "etc"] {
-            fs::create_dir_all(root.join(inner)).unwrap();
+        let libraries = root.join(format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH));
+        for inner in ["usr/sbin", "etc"].map(|inner| root.join(inner)).iter().chain([&libraries]) {
+            fs::create_dir_all(inner).unwrap();
+        }
+        for start in ["/libc.so", "/ld-linux"] {
+            let maps = fs::read_to_string("/proc/self/maps").unwrap();
+            let mut paths = maps.lines().filter_map(|line| Some(&line[line.find('/')?..]));
+            let own = Path::new(paths.find(|path| path.contains(start)).unwrap());
+            fs::copy(own, libraries.join(own.file_name().unwrap())).unwrap();
         }
         let about = "NAME=\"Debian\"\nPRETTY_NAME=\"Debian 99 (nobody)\"\n";
         fs::write(root.join("usr/lib/os-release"), about).unwrap();
@@ -250,14 +254,37 @@ pub(crate) mod tests {
         assert!(refusal(root(folder.path()).unwrap().find("nginx")).contains("has no nginx"));
     }
 
+    /// Folders of libraries are named after their architecture.
     #[test]
-    fn one_of_another_architecture_is_not_started() {
+    fn one_of_another_architecture_is_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let made = made(folder.path(), &own(), true);
+        let own = made.join(format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH));
+        fs::rename(&own, made.join("usr/lib/another-linux-gnu")).unwrap();
+        let why = refusal(root(folder.path()));
+        assert!(why.contains("another architecture"), "{why}");
+        fs::remove_dir_all(made.join("usr/lib/another-linux-gnu")).unwrap();
+        assert!(refusal(root(folder.path())).contains("has no loader"));
+    }
+
+    #[test]
+    fn a_program_that_is_damaged_or_lacks_a_library_is_not_started() {
         let folder = tempfile::tempdir().unwrap();
         let mut other = own();
         // One that no machine is of.
         other[18] ^= 0x55;
-        made(folder.path(), &other, true);
+        for damaged in [&[][..], &own()[..2000], &other] {
+            made(folder.path(), damaged, true);
+            let why = refusal(root(folder.path()).unwrap().find("nginx"));
+            assert!(why.contains("cannot load") && why.contains("; remove "), "{why}");
+        }
+        // This machine has that one, where the loader would look last.
+        let made = made(folder.path(), &own(), true);
+        let libraries = made.join(format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH));
+        let is_libc = |path: &PathBuf| path.to_string_lossy().contains("/libc.so");
+        let mut files = fs::read_dir(libraries).unwrap().map(|file| file.unwrap().path());
+        fs::remove_file(files.find(is_libc).unwrap()).unwrap();
         let why = refusal(root(folder.path()).unwrap().find("nginx"));
-        assert!(why.contains("another architecture"), "{why}");
+        assert!(why.contains("lacks libc.so.6"), "{why}");
     }
 }

@@ -10,7 +10,7 @@ use super::SystemRoot;
 use crate::TargetError;
 use crate::mounts::Mounts;
 use crate::process::START_LIMIT;
-use crate::program::output_within;
+use crate::program::{output_within, quoted};
 
 /// A program with what has to stand before its arguments and in its environment.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl SystemRoot {
     /// How a program is started, a file of the system or toll itself.
     ///
     /// # Errors
-    /// The system lacks its loader, or cannot be read.
+    /// The system cannot be read.
     pub(crate) fn enter(
         &self,
         program: &Path,
@@ -77,7 +77,7 @@ impl SystemRoot {
     ) -> Result<Entrance, TargetError> {
         let mounts = self.mounts(in_callgrind)?;
         let Some(mounts) = mounts.clone().filter(|_| !in_callgrind) else {
-            return Ok(Entrance { mounts, ..self.by_loader(program)? });
+            return Ok(Entrance { mounts, ..self.by_loader(program) });
         };
         let inside = match program.strip_prefix(self.folder()) {
             Ok(inside) => Path::new("/").join(inside),
@@ -97,7 +97,7 @@ impl SystemRoot {
     pub(super) fn mounts(&self, in_callgrind: bool) -> Result<Option<Mounts>, TargetError> {
         let mounts = Mounts::of(self.folder(), |name| !in_callgrind || name == "etc");
         let mounts = mounts.map_err(TargetError::file(self.folder()))?;
-        let is_allowed = are_allowed(&mounts, &self.loader()?);
+        let is_allowed = are_allowed(&mounts, &self.loader);
         Ok(is_allowed.then_some(mounts))
     }
 
@@ -125,7 +125,7 @@ impl SystemRoot {
         })
     }
 
-    fn by_loader(&self, program: &Path) -> Result<Entrance, TargetError> {
+    fn by_loader(&self, program: &Path) -> Entrance {
         let libraries = self.libraries();
         let paths = [libraries.clone(), self.folder().join("usr/lib")];
         let paths = paths.map(PathBuf::into_os_string).join(":".as_ref());
@@ -135,12 +135,12 @@ impl SystemRoot {
             ("OPENSSL_CONF".into(), configuration.into()),
             ("OPENSSL_MODULES".into(), libraries.join("ossl-modules").into()),
         ];
-        Ok(Entrance {
-            program: self.loader()?,
+        Entrance {
+            program: self.loader.clone(),
             arguments: arguments.into_iter().chain([program.into()]).collect(),
             environment: environment.into(),
             mounts: None,
-        })
+        }
     }
 
     fn libraries(&self) -> PathBuf {
@@ -148,19 +148,50 @@ impl SystemRoot {
     }
 
     /// Its file itself: links to it are absolute in some releases, and would lead to this machine's.
-    fn loader(&self) -> Result<PathBuf, TargetError> {
-        let folder = self.libraries();
-        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        let is_loader = |path: &PathBuf| {
-            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ld-linux-"))
+    ///
+    /// # Errors
+    /// It has none, or one for another architecture alone.
+    pub(super) fn find_loader(&self) -> Result<PathBuf, TargetError> {
+        let files = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let loader = |folder: &Path| {
+            let mut paths = files(folder).map(|entry| entry.path());
+            paths.find(|path| starts_with(path, "ld-linux-"))
         };
-        entries.map(|entry| entry.path()).find(is_loader).ok_or_else(|| TargetError::NoSystem {
-            name: self.name().to_owned(),
-            why: format!(
-                "has no loader in {}; remove {}",
-                folder.display(),
-                self.folder().display()
-            ),
+        let own = self.libraries();
+        loader(&own).ok_or_else(|| {
+            let mut others = files(&self.folder().join("usr/lib")).map(|entry| entry.path());
+            match others.find(|folder| loader(folder).is_some()) {
+                Some(other) => {
+                    let name = other.file_name().unwrap_or_default().display();
+                    self.unusable(&format!("is of another architecture, {name};"))
+                }
+                None => self.unusable(&format!("has no loader in {};", own.display())),
+            }
         })
     }
+
+    /// Refuses a program that its loader cannot load, or not without a library of this machine.
+    pub(super) fn check_loads(&self, program: &Path) -> Result<(), TargetError> {
+        let mut entrance = self.by_loader(program);
+        entrance.arguments.insert(0, "--list".into());
+        let output = entrance.ask()?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        if !output.status.success() {
+            let complaint = String::from_utf8_lossy(&output.stderr);
+            let quoted = quoted(&format!("{complaint}{said}"), "error");
+            let program = program.display();
+            return Err(self.unusable(&format!("cannot load its {program} ({quoted});")));
+        }
+        let foreign = said.lines().filter_map(|line| line.trim().split_once(" => ")).find(|of| {
+            !Path::new(of.1).starts_with(self.folder())
+                && !starts_with(Path::new(of.0), "ld-linux-")
+        });
+        foreign.map_or(Ok(()), |(library, _)| {
+            Err(self.unusable(&format!("lacks {library} for {};", program.display())))
+        })
+    }
+}
+
+fn starts_with(path: &Path, start: &str) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start))
 }
