@@ -1,6 +1,7 @@
 //! Servers of other releases, in the roots that `make systems` makes. Where none is made, these are skipped.
 
 mod damaged;
+mod making;
 
 use std::fs;
 use std::path::{Path, PathBuf};
