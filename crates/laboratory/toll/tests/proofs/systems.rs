@@ -1,5 +1,7 @@
 //! Servers of other releases, in the roots that `make systems` makes. Where none is made, these are skipped.
 
+mod by_loader;
+mod changing;
 mod damaged;
 mod making;
 

@@ -11,13 +11,13 @@ use support::{Serve, toll, toll_path, until};
 const PERIOD_US: u64 = 100_000;
 
 /// A group of its own at the root, which is gone with this; its processes go back to the root.
-struct Group {
+pub(crate) struct Group {
     folder: PathBuf,
 }
 
 impl Group {
     /// With this share of a CPU; `None` where it cannot be made, which is said.
-    fn with_quota(share: f64) -> Option<Self> {
+    pub(crate) fn with_quota(share: f64) -> Option<Self> {
         let quota = (share * PERIOD_US as f64) as u64;
         let made = roots().into_iter().find_map(|(root, is_version_1)| {
             static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
@@ -48,7 +48,7 @@ impl Group {
     }
 
     /// `toll` within the group.
-    fn toll(&self) -> Command {
+    pub(crate) fn toll(&self) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]).arg(self.processes());
         command.arg(toll_path());
@@ -84,7 +84,7 @@ fn roots() -> Vec<(PathBuf, bool)> {
 }
 
 /// The first trial of five that the quota limited: other work may take a CPU before the quota is used up.
-fn stopped(mut trial: impl FnMut() -> TrialRecord) -> TrialRecord {
+pub(crate) fn stopped(mut trial: impl FnMut() -> TrialRecord) -> TrialRecord {
     let mut lines: Vec<TrialRecord> = Vec::new();
     for _ in 0..5 {
         lines.push(trial());

@@ -8,7 +8,7 @@ mod bench;
 mod congestion;
 mod connections;
 mod cpu;
-mod cpu_quota;
+pub(crate) mod cpu_quota;
 mod cpu_time;
 mod flow_control;
 mod handshakes;
