@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 
 use crate::chains;
-use crate::perf_event::{Counted, PerfEvent, count};
+use crate::perf_event::{PerfEvent, count};
 
 /// Counts the core cycles that the thread which opened it spends in user mode.
 ///
@@ -18,7 +18,13 @@ impl CycleCounter {
     /// # Errors
     /// The kernel's refusal, or a counter that stays at 0.
     pub fn open() -> io::Result<Self> {
-        let mut counter = Self(CYCLES.open()?);
+        let cycles = PerfEvent {
+            kind: PERF_TYPE_HARDWARE,
+            config: PERF_COUNT_HW_CPU_CYCLES,
+            flags: USER_MODE_ONLY,
+            ..PerfEvent::default()
+        };
+        let mut counter = Self(cycles.open()?);
         chains::one_chain(1000);
         match counter.read()? {
             0 => Err(io::Error::other("the cycle counter stays at 0")),
@@ -36,11 +42,3 @@ const PERF_TYPE_HARDWARE: u32 = 0;
 const PERF_COUNT_HW_CPU_CYCLES: u64 = 0;
 /// `exclude_kernel` and `exclude_hv`: what a user without privileges may ask for.
 const USER_MODE_ONLY: u64 = (1 << 5) | (1 << 6);
-
-const CYCLES: PerfEvent = PerfEvent {
-    kind: PERF_TYPE_HARDWARE,
-    config: PERF_COUNT_HW_CPU_CYCLES,
-    read_format: 0,
-    flags: USER_MODE_ONLY,
-    of: Counted::ThisThread,
-};

@@ -33,7 +33,8 @@ impl FutexCalls {
         let config = number.or_else(|why| older.map_err(|_| io::Error::other(why)))?;
         let counter = |&cpu: &usize| {
             let of = Counted::Cpu(cpu);
-            PerfEvent { kind: PERF_TYPE_TRACEPOINT, config, read_format: 0, flags: 0, of }.open()
+            let kind = PERF_TYPE_TRACEPOINT;
+            PerfEvent { kind, config, of, ..PerfEvent::default() }.open()
         };
         cpus.as_slice().iter().map(counter).collect::<io::Result<_>>().map(Self)
     }

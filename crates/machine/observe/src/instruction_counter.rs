@@ -46,7 +46,9 @@ impl InstructionCounter {
                 let Some(id) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
                 let of = Counted::Thread(id);
                 let flags = USER_MODE_ONLY | WITH_CHILDREN;
-                let event = PerfEvent { kind, config, read_format: READ_TIMES, flags, of };
+                let read_format = READ_TIMES;
+                let event =
+                    PerfEvent { kind, config, read_format, flags, of, ..PerfEvent::default() };
                 events.push(event.open().map_err(explained)?);
             }
         }

@@ -11,11 +11,13 @@
 //! - [`contention`]: which CPUs share a core, and whether a sibling is busy now.
 //! - [`net_counters`]: the kernel's TCP and IP counters.
 //! - [`TcpConnections`]: what connections really use for congestion control.
+//! - [`SentBytesMeter`]: what a server sends, and how many of its connections end.
 //! - [`OpenSockets`]: how many connections a server has, and what the kernel keeps for them.
 //! - [`link`]: the interface that packets leave by, and the queue before it.
 //! - [`CgroupLimits`], [`QuotaWatch`]: what control groups allow a process, and when they stopped it.
 //! - [`MemoryTraffic`]: what moves between the processors and the memory.
 //! - [`FutexCalls`]: how often threads wait for each other.
+//! - [`PerfEvent`], [`Recorder`]: the kernel's events, counted or with a record of each.
 //! - [`InstructionCounter`]: the instructions of some processes, by the processor's counters.
 //! - [`EnergyMeter`]: what the processors take from the mains.
 //! - [`interrupt_time`]: where the kernel counts the time of interrupts.
@@ -58,7 +60,9 @@ mod perf_event;
 mod pid_stat;
 mod proc_stat;
 mod process_tree;
+mod recorder;
 mod root;
+mod sent_bytes;
 mod server_process;
 mod sibling_cpus;
 mod snapshot;
@@ -95,12 +99,16 @@ pub use listener::{
 pub use machine::Machine;
 pub use memory_traffic::{MemoryBytes, MemorySource, MemoryTraffic};
 pub use named_thread::NamedThread;
+pub use namespace::within as within_network_of;
 pub use net_counters::NetCounters;
+pub use netlink::{u32_at, u64_at};
 pub use open_sockets::OpenSockets;
-pub use perf_event::PARANOID_ALLOWS_CPUS;
+pub use perf_event::{Counted, PARANOID_ALLOWS_CPUS, PerfEvent};
 pub use proc_stat::{CoreTicks, parse_proc_stat};
 pub use process_tree::ProcessTree;
+pub use recorder::Recorder;
 pub use root::Root;
+pub use sent_bytes::{SentBytes, SentBytesMeter};
 pub use server_process::ServerProcess;
 pub use sibling_cpus::sibling_cpus;
 pub use snapshot::{Snapshot, TaskWindow};

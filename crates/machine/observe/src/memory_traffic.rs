@@ -106,7 +106,7 @@ impl Event {
     fn open(&self) -> io::Result<File> {
         let of = Counted::Cpu(self.cpu);
         let (kind, config) = (self.kind, self.config);
-        PerfEvent { kind, config, read_format: WITH_TIMES, flags: 0, of }.open()
+        PerfEvent { kind, config, read_format: WITH_TIMES, of, ..PerfEvent::default() }.open()
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn is_shared_with(pid: u32) -> io::Result<bool> {
 ///
 /// # Errors
 /// Those of `work`; the namespace is another one, which only root may enter, or the process is gone.
-pub(crate) fn within<T: Send + 'static>(
+pub fn within<T: Send + 'static>(
     pid: u32,
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {

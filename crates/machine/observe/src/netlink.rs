@@ -49,6 +49,29 @@ impl Netlink {
         Self::of(Some(SOCK_DIAG))
     }
 
+    /// For the kernel's notices of TCP sockets that are destroyed, in the calling thread's namespace.
+    pub(crate) fn of_ended_connections() -> io::Result<Self> {
+        /// `SKNLGRP_INET_TCP_DESTROY` and `SKNLGRP_INET6_TCP_DESTROY`, as bits.
+        const GROUPS: u32 = 1 << 0 | 1 << 2;
+        const ROOM: usize = 4 << 20;
+        let socket = Self::of_sockets()?;
+        // Who is not root gets less room.
+        let _ = sockopt::set_socket_recv_buffer_size_force(&socket.0, ROOM)
+            .or_else(|_| sockopt::set_socket_recv_buffer_size(&socket.0, ROOM));
+        rustix::net::bind(&socket.0, &SocketAddrNetlink::new(0, GROUPS))?;
+        Ok(socket)
+    }
+
+    /// Notices that have come, each the bytes after its header; none where there are no more.
+    pub(crate) fn come(&self) -> io::Result<Vec<Vec<u8>>> {
+        let (mut notices, mut buffer) = (Vec::new(), [0; 8 << 10]);
+        match rustix::net::recv(&self.0, &mut buffer[..], RecvFlags::DONTWAIT) {
+            Err(rustix::io::Errno::AGAIN) => return Ok(notices),
+            read => add_answers(&buffer[..read?.0], crate::inet_diag::BY_FAMILY, &mut notices)?,
+        };
+        Ok(notices)
+    }
+
     fn of(protocol: Option<Protocol>) -> io::Result<Self> {
         let (family, flags) = (AddressFamily::NETLINK, SocketFlags::CLOEXEC);
         let socket = rustix::net::socket_with(family, SocketType::RAW, flags, protocol)?;
@@ -160,11 +183,13 @@ pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
-pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+/// A number of 32 bits in the machine's order, if it is there whole.
+pub fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+/// A number of 64 bits in the machine's order, if it is there whole.
+pub fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
