@@ -73,6 +73,11 @@ const BESIDE: [Metric; 3] = [Metric::Rate, Metric::P50, Metric::P99];
 
 pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     arguments.exports.check(arguments.json.then_some("--json"))?;
+    if let (Some(a), Some(b)) =
+        (crate::watch::bill(&arguments.a)?, crate::watch::bill(&arguments.b)?)
+    {
+        return crate::watch::compare(&a, &b);
+    }
     let (a, b) = (OneRun::read(&arguments.a)?, OneRun::read(&arguments.b)?);
     let comparison = Comparison::of(&a.side(), &b.side(), &arguments.metrics);
     if !comparison.metrics.is_empty() {

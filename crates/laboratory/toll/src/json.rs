@@ -18,7 +18,7 @@ pub(crate) const INSTRUCTIONS: u32 = 1;
 /// `toll plan --json` and `plan.json`.
 pub(crate) const PLAN: u32 = 5;
 /// `toll watch --json` and `bill.json`.
-pub(crate) const WATCH: u32 = 1;
+pub(crate) const WATCH: u32 = 2;
 /// `toll check --json`, with `--apply`, `--restore` and `--like` too.
 pub(crate) const CHECK: u32 = 1;
 /// `toll run --list --json`.

@@ -16,7 +16,7 @@ use crate::{Exit, Failure, json, print};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The folder of a run, such as results/2026-11-21T20-51-34Z-quick
+    /// The folder of a run, such as results/2026-11-21T20-51-34Z-quick, or of toll watch --out
     folder: PathBuf,
 
     /// Print what was found as one JSON object instead
@@ -58,6 +58,9 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     ];
     let printed = printed.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option);
     arguments.exports.check(printed)?;
+    if let Some(bill) = crate::watch::bill(&arguments.folder)? {
+        return crate::watch::report(&bill, arguments.json);
+    }
     let results = Results::open(&arguments.folder).map_err(Failure::request)?;
     let study = outputs::study(&results)?;
     if !study.include.is_empty() {

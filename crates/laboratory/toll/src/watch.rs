@@ -1,15 +1,19 @@
 //! `toll watch`: the bill of a server that runs.
 
-use std::io::{BufRead, IsTerminal};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{BufRead, ErrorKind, IsTerminal, Read, Seek};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use observe::{ServerProcess, Transport};
-use primitives::bench::BenchProgress;
-use targets::ServerPid;
+use cpus::CpuList;
+use observe::{Machine, ServerProcess, Transport};
+use primitives::Row;
+use targets::{Captured, ServerPid};
 use units::Nanos;
-use watch::{WatchError, Watched};
+use watch::{Bill, Costs, ToMeasure, WatchError, Watched};
 
 use crate::json::Versioned;
 use crate::progress::{ProgressLine, in_minutes};
@@ -34,18 +38,24 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
 
+    /// The name that toll's own handshake asks for, where the server wants one
+    #[arg(long, value_name = "NAME")]
+    server_name: Option<String>,
+
     /// How long to watch
     #[arg(short, long, value_name = "TIME", value_parser = Nanos::or_seconds, default_value_t = Nanos(30_000_000_000))]
     duration: Nanos,
 
     /// Measure what changes would save, without asking
     ///
-    /// That takes some seconds of a CPU that the server does not use, after it was watched: toll bench measures the
-    /// signatures of both certificates with the server's own libcrypto. On a terminal toll asks.
+    /// That takes some 20 seconds of a CPU that the server does not use, after it was watched: toll bench measures
+    /// signatures, key exchanges, records and handshakes with the server's own OpenSSL. On a terminal toll asks.
     #[arg(long)]
     measure: bool,
 
-    /// Keep the bill (bill.json), the stacks (stacks.folded) and their flame graph (stacks.svg) in this new folder
+    /// Keep the bill, the stacks, a page with their flame graph and the machine in this new folder
+    ///
+    /// bill.json, stacks.folded, watch.html and machine.json. toll report prints it again, toll compare two of them.
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     out: Option<PathBuf>,
 
@@ -59,9 +69,11 @@ Examples:
   sudo toll watch nginx
       the bill of 30 seconds: shares of the CPU that add up to 100%, with what was counted
   sudo toll watch --port 443 --duration 2min --measure
-      the server at a port, and what a certificate with a P-256 key would save
+      the server at a port, and what other certificates, groups and suites would save
   sudo toll watch /run/haproxy.pid --out monday --json | jq .tls
-      as JSON; monday/stacks.svg shows the functions
+      as JSON; monday/watch.html shows the functions
+  toll compare monday tuesday
+      two bills, before and after a change
 
 Read it like this: a share is of all the server's CPU time in the window, with its interval of 95%.
 `not sorted` is in no other line; above 10% toll calls it no bill. A saving holds at the same
@@ -71,6 +83,9 @@ ends: what the kernel samples and counts ends with the process.
 Exit codes: 0 there is a bill; 2 the server cannot be found or watched; 3 it is no bill, and why is
 in its first line; 130 interrupted.";
 
+/// Quiet samples of each cost, and how long all of them may take.
+const SAMPLES: &str = "60";
+const LONGEST_BENCH: Duration = Duration::from_secs(180);
 /// The longest window: what is kept of it is bounded, what changes within a day is not one bill.
 const LONGEST: Nanos = Nanos(24 * 3_600_000_000_000);
 
@@ -96,7 +111,13 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
             format!("{} left  watching {name}; Ctrl-C prints what was seen", in_minutes(left))
         });
     };
-    let watched = watch::watch(server, duration.into(), &interrupted, &mut progress);
+    let watched = watch::watch(
+        server,
+        arguments.server_name.clone(),
+        duration.into(),
+        &interrupted,
+        &mut progress,
+    );
     drop(line);
     let mut watched = watched.map_err(|error| match error {
         WatchError::Server(_) | WatchError::NotAllowed(_) | WatchError::Processor => {
@@ -113,10 +134,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     match arguments.json {
         true => json::print(json::WATCH, bill)?,
-        false => {
-            let text = watch::in_words(bill);
-            crate::print(&text.lines().map(wrapped).collect::<String>());
-        }
+        false => print(&watch::in_words(bill)),
     }
     Ok(match (interrupted.load(Ordering::Relaxed), bill.no_bill) {
         (true, _) => Exit::Interrupted,
@@ -140,43 +158,117 @@ impl Arguments {
 
     /// Measures what changes would save, where that is wanted and possible.
     fn price(&self, watched: &mut Watched, interrupted: &AtomicBool) {
-        let not_measured = |watched: &mut Watched, why: String| {
-            watched.bill.notes.push(format!("what a change would save is not measured: {why}"));
-        };
         let can_ask =
             !self.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
         if watched.bill.no_bill.is_some() || !(self.measure || can_ask) {
             return;
         }
-        let cpus = match watched.free_cpus() {
-            Ok(cpus) => cpus,
-            Err(why) if self.measure => return not_measured(watched, why),
-            Err(_) => return,
-        };
-        if !self.measure {
-            crate::print_beside(format_args!(
-                "Measure what a P-256 certificate would save, some 10 s on CPU {}, which the server does not use? [y/N] ",
-                cpus.first(1)
-            ));
-            let mut answer = String::new();
-            let is_read = std::io::stdin().lock().read_line(&mut answer).is_ok();
-            if !is_read || !matches!(answer.trim(), "y" | "Y" | "yes") {
-                return;
+        let priced = watched.to_measure().and_then(|wanted| {
+            if !self.measure && !is_wanted(&wanted.cpu) {
+                return Ok(());
             }
-        }
-        let line = ProgressLine::new(!self.json, "{bar:24} {wide_msg}");
-        let mut progress = |stage| match stage {
-            BenchProgress::Preparing { done, all } => {
-                line.show(done as u64, all as u64, || "making keys".to_owned());
+            let line = ProgressLine::new(!self.json, "{bar:24} {wide_msg}");
+            let systems = targets::systems();
+            let show = |done: usize| {
+                line.show(done as u64, 1 + systems.len() as u64, || {
+                    format!("measuring operations of TLS on CPU {}", wanted.cpu)
+                });
+            };
+            show(0);
+            let own = bench(&wanted, Of::Library(&wanted.library), interrupted)?;
+            let mut others = Vec::new();
+            for (place, system) in systems.iter().enumerate() {
+                show(place + 1);
+                // A system that does not run here has no lever.
+                if let Ok(costs) = bench(&wanted, Of::System(system), interrupted) {
+                    others.push((system.clone(), costs));
+                }
             }
-            BenchProgress::Sampling { done, all } => line.show(done as u64, all as u64, || {
-                format!("measuring signatures on CPU {}", cpus.first(1))
-            }),
-        };
-        if let Err(why) = watched.measure(&cpus, interrupted, &mut progress) {
-            not_measured(watched, why);
+            watched.price(&own, &others)
+        });
+        if let Err(why) = priced
+            && self.measure
+        {
+            watched.bill.notes.push(format!("what a change would save is not measured: {why}"));
         }
     }
+}
+
+/// Asks on the terminal.
+fn is_wanted(cpu: &CpuList) -> bool {
+    crate::print_beside(format_args!(
+        "Measure what changes would save, some 20 s on CPU {cpu}, which the server does not use? [y/N] "
+    ));
+    let mut answer = String::new();
+    let is_read = std::io::stdin().lock().read_line(&mut answer).is_ok();
+    is_read && matches!(answer.trim(), "y" | "Y" | "yes")
+}
+
+/// Whose operations are measured.
+enum Of<'a> {
+    /// This libcrypto, with its libssl beside it.
+    Library(&'a Path),
+    /// The OpenSSL of this system.
+    System(&'a str),
+}
+
+/// What `toll bench` prints, as far as it is read.
+#[derive(serde::Deserialize)]
+struct Benched {
+    rows: Vec<Row>,
+}
+
+/// Measures in a process of its own, whose only OpenSSL is that library: two of one name are not told apart.
+fn bench(wanted: &ToMeasure, of: Of<'_>, interrupted: &AtomicBool) -> Result<Costs, String> {
+    let text = |error: std::io::Error| error.to_string();
+    let mut arguments: Vec<OsString> = Vec::new();
+    if let Of::Library(path) = of {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let beside = path.with_file_name(name.replace("crypto", "ssl"));
+        arguments.push(format!("LD_PRELOAD={}:{}", path.display(), beside.display()).into());
+    }
+    arguments.extend([std::env::current_exe().map_err(text)?.into(), "bench".into()]);
+    arguments.extend(wanted.algorithms.iter().map(|of| of.name().into()));
+    let size = units::Bytes(watch::RECORD_BYTES).to_string();
+    let options = ["--json", "--library", "openssl", "--samples", SAMPLES, "--size", &size];
+    arguments.extend(options.map(OsString::from));
+    if let Of::System(name) = of {
+        arguments.extend(["--system", name].map(OsString::from));
+    }
+    let child = Captured::start(Path::new("env"), arguments, &[], &wanted.cpu);
+    let mut child = child.map_err(|(program, error)| format!("{}: {error}", program.display()))?;
+    let begin = Instant::now();
+    let status = loop {
+        if let Some(status) = child.process.exited() {
+            break status;
+        }
+        if interrupted.load(Ordering::Relaxed) || begin.elapsed() > LONGEST_BENCH {
+            return Err("the measurement was interrupted".to_owned());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    let read = |mut file: File| {
+        let mut printed = String::new();
+        file.rewind().and_then(|()| file.read_to_string(&mut printed)).map_err(text)?;
+        Ok::<String, String>(printed)
+    };
+    let (printed, said) = (read(child.stdout)?, read(child.stderr)?);
+    let Ok(Benched { rows }) = serde_json::from_str(&printed) else {
+        let why = said.lines().last().unwrap_or("it says nothing");
+        return Err(format!("toll bench ended with {status}: {why}"));
+    };
+    let title = rows.first().map_or("", |row| &row.library_title);
+    if let Of::Library(path) = of {
+        // The loader goes on without what it cannot load.
+        let bytes = std::fs::read(path).map_err(text)?;
+        if !bytes.windows(title.len().max(1)).any(|part| part == title.as_bytes()) {
+            return Err(format!(
+                "{} cannot be loaded here; {title} came in its place",
+                path.display()
+            ));
+        }
+    }
+    Ok(Costs { rows, cpu: wanted.cpu.as_slice()[0] })
 }
 
 /// A line as it fits the terminal, with its indentation.
@@ -186,17 +278,68 @@ fn wrapped(line: &str) -> String {
     report::wrapped(indent, words, screen::width()).join("\n") + "\n"
 }
 
+fn print(text: &str) {
+    crate::print(&text.lines().map(wrapped).collect::<String>());
+}
+
+/// The file of a bill in its folder.
+const BILL: &str = "bill.json";
+
 /// Writes what was seen to a folder.
 fn keep(folder: &Path, watched: &Watched) -> Result<(), Failure> {
     let bill = Versioned { schema: json::WATCH, of: &watched.bill };
     let bill = serde_json::to_string_pretty(&bill).map_err(Failure::measurement)?;
+    let machine = serde_json::to_string_pretty(&Machine::read(&crate::allowed_cpus()?));
+    let machine = machine.map_err(Failure::measurement)?;
     let title = watched.bill.server.to_string();
-    let graph = profile::flame_graph(&watched.folded, &title).unwrap_or_default();
-    let files = [("bill.json", &bill), ("stacks.folded", &watched.folded), ("stacks.svg", &graph)];
-    for (name, content) in files.into_iter().filter(|(_, content)| !content.is_empty()) {
+    let graph = profile::flame_picture(&watched.folded, &title).unwrap_or_default();
+    let words = watch::in_words(&watched.bill).replace('&', "&amp;").replace('<', "&lt;");
+    let page = format!(
+        "<!doctype html><meta charset=utf-8><title>toll watch</title><pre>{words}</pre>{graph}\n"
+    );
+    let files = [
+        (BILL, &bill),
+        ("stacks.folded", &watched.folded),
+        ("watch.html", &page),
+        ("machine.json", &machine),
+    ];
+    for (name, content) in files {
         let path = folder.join(name);
         std::fs::write(&path, content)
             .map_err(|error| Failure::measurement(format!("{}: {error}", path.display())))?;
     }
     Ok(())
+}
+
+/// The bill of a folder that `--out` has made; `None` of another folder.
+pub(crate) fn bill(folder: &Path) -> Result<Option<Bill>, Failure> {
+    let path = folder.join(BILL);
+    let wrong = |why: &dyn std::fmt::Display| {
+        Failure::request(format!(
+            "{}: {why}; it is no bill of this version of toll",
+            path.display()
+        ))
+    };
+    match std::fs::read_to_string(&path) {
+        Ok(text) => serde_json::from_str(&text).map(Some).map_err(|error| wrong(&error)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(wrong(&error)),
+    }
+}
+
+/// `toll report` of such a folder.
+pub(crate) fn report(bill: &Bill, is_json: bool) -> Result<Exit, Failure> {
+    match is_json {
+        true => json::print(json::WATCH, bill)?,
+        false => print(&watch::in_words(bill)),
+    }
+    Ok(if bill.no_bill.is_some() { Exit::Failed } else { Exit::Done })
+}
+
+/// `toll compare` of two such folders.
+pub(crate) fn compare(a: &Bill, b: &Bill) -> Result<Exit, Failure> {
+    print(&watch::compared(a, b).map_err(Failure::request)?);
+    Ok(Exit::Done)
 }

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use cpus::CpuList;
-use observe::{Fact, ServerProcess};
+use observe::{Fact, SentBytes, ServerProcess};
 use profile::Class;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::calls::{Call, Tally};
 use crate::image::Mapping;
@@ -22,12 +22,14 @@ use crate::sort::{NotSorted, Sorted, TlsPart};
 pub const FEWEST_SAMPLES: u64 = 400;
 /// With more than this part not sorted, or lost, there is no bill.
 const MOST_UNKNOWN: f64 = 0.1;
+/// TLS of a library is at least this part of what a server with TLS does.
+const LEAST_OF_LIBRARY: f64 = 0.005;
 /// The 97.5th percentile of Student's distribution with 19 degrees of freedom, and of the normal one.
 const STUDENT: f64 = 2.093;
 const NORMAL: f64 = 1.96;
 
 /// A part of the samples.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Share {
     pub samples: u64,
     /// From 0 to 1, with its interval.
@@ -37,7 +39,7 @@ pub struct Share {
 }
 
 /// Calls during the window.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Count {
     pub count: u64,
     pub per_s: f64,
@@ -46,7 +48,7 @@ pub struct Count {
 }
 
 /// A library of TLS or cryptography that the server has mapped.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LibraryFile {
     pub path: PathBuf,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,7 +58,7 @@ pub struct LibraryFile {
 }
 
 /// What a server took of the machine, and for what.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bill {
     pub server: ServerProcess,
     pub window_s: f64,
@@ -79,8 +81,10 @@ pub struct Bill {
     pub signatures: Fact<Count>,
     /// That were completed.
     pub handshakes: Fact<Count>,
-    /// That ended.
+    /// That ended: of TLS where its library is counted, else all of its port.
     pub connections: Fact<Count>,
+    /// By TCP, at the port that toll asked, or at all of its ports.
+    pub sent: Fact<SentBytes>,
     /// By one handshake of toll's own.
     pub prefers: Fact<Preferred>,
     pub libraries: Vec<LibraryFile>,
@@ -93,20 +97,27 @@ pub struct Bill {
 }
 
 /// A change, and what it saves.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Lever {
-    /// After "What would change it": `an ECDSA P-256 certificate`.
+    /// As `toll plan --levers` takes it: `certificate-key`.
+    pub kind: String,
+    /// `ECDSA P-256 certificate`.
     pub change: String,
+    /// Who makes it: `configuration`.
+    pub actor: String,
     /// Of the server's CPU at the same traffic, from 0 to 1, with its interval.
     pub saves: f64,
     pub low: f64,
     pub high: f64,
     /// What it follows from.
     pub rests_on: String,
+    /// The lines of configuration that make it at this server.
+    pub line: Option<String>,
+    pub left_out: String,
 }
 
 /// Why shares say nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoBill {
     /// The server did too little.
@@ -121,19 +132,29 @@ pub enum NoBill {
 
 impl Bill {
     pub(crate) fn of(server: ServerProcess, seen: &Observed, prefers: Fact<Preferred>) -> Self {
+        // Of a program whose functions have no names the work is its own only where its TLS is seen elsewhere.
+        let named = seen.blocks.iter().flatten();
+        let in_library =
+            named.filter(|(of, _)| matches!(of, Sorted::Tls(_))).map(|(_, n)| n).sum::<u64>();
+        let is_own = in_library as f64 >= LEAST_OF_LIBRARY * seen.samples() as f64;
         let share = |is_in: &dyn Fn(Sorted) -> bool| Share::of(&seen.blocks, is_in);
         let tls = share(&|sorted| matches!(sorted, Sorted::Tls(_)));
-        let all: u64 = seen.blocks.iter().flat_map(BTreeMap::values).sum();
-        let not_sorted = share(&|sorted| matches!(sorted, Sorted::Not(_)));
+        let all = seen.samples();
+        let why = |sorted| match sorted {
+            Sorted::Not(why) => Some(why),
+            Sorted::Unnamed if !is_own => Some(NotSorted::NoNames),
+            _ => None,
+        };
+        let not_sorted = share(&|sorted| why(sorted).is_some());
         let has_tls = !seen.libraries.is_empty() || tls.samples > 0;
         let no_bill = if seen.lost as f64 > MOST_UNKNOWN * (all + seen.lost) as f64 {
             Some(NoBill::Lost)
         } else if all < FEWEST_SAMPLES {
             Some(NoBill::TooFewSamples)
-        } else if !has_tls {
-            Some(NoBill::NoTls)
+        } else if not_sorted.share > MOST_UNKNOWN {
+            Some(NoBill::NotSorted)
         } else {
-            (not_sorted.share > MOST_UNKNOWN).then_some(NoBill::NotSorted)
+            (!has_tls).then_some(NoBill::NoTls)
         };
         let window_s = seen.window.as_secs_f64();
         let count = |call| count(&seen.calls, call, window_s);
@@ -152,15 +173,21 @@ impl Bill {
             }),
             not_tls: shares(seen, |sorted| match sorted {
                 Sorted::NotTls(class) => Some(class),
+                Sorted::Unnamed if is_own => Some(Class::HttpServer),
                 _ => None,
             }),
-            not_sorted: shares(seen, |sorted| match sorted {
-                Sorted::Not(why) => Some(why),
-                _ => None,
-            }),
+            not_sorted: shares(seen, why),
             signatures: count(Call::Signature),
             handshakes: count(Call::Handshake),
-            connections: count(Call::Connection),
+            connections: match count(Call::Connection) {
+                Fact::Unknown { .. } => seen.sent.clone().map(|sent| Count {
+                    count: sent.connections,
+                    per_s: sent.connections as f64 / window_s,
+                    is_exact: !sent.is_short,
+                }),
+                known => known,
+            },
+            sent: seen.sent.clone(),
             prefers,
             libraries: seen.libraries.iter().map(LibraryFile::of).collect(),
             server_cpus: server_cpus(seen),
@@ -176,6 +203,11 @@ impl Bill {
         let share = self.parts.get(&TlsPart::PrivateKeys)?;
         let is_enough = count >= 100 && share.samples >= 100;
         is_enough.then_some(share.share * self.cpu_s.known()? / count as f64)
+    }
+
+    /// What it sends, each byte once.
+    pub fn bytes_per_s(&self) -> Option<f64> {
+        Some(self.sent.known()?.bytes as f64 / self.window_s)
     }
 
     /// The part of the handshakes that needed no signature; `None` where too few were counted.
@@ -202,19 +234,12 @@ fn server_cpus(seen: &Observed) -> Fact<CpuList> {
 }
 
 fn count(calls: &Result<BTreeMap<Call, Tally>, String>, call: Call, window_s: f64) -> Fact<Count> {
-    match calls {
-        Err(why) => Fact::unknown(why),
-        Ok(all) => match all.get(&call) {
-            None => {
-                Fact::unknown("the server has no shared OpenSSL with the function that is counted")
-            }
-            Some(tally) => Fact::Known(Count {
-                count: tally.count(),
-                per_s: tally.count() as f64 / window_s,
-                is_exact: tally.is_exact(),
-            }),
-        },
-    }
+    let none = "the server has no shared OpenSSL with the function that is counted";
+    let tally = calls.as_ref().map_err(String::as_str).and_then(|all| all.get(&call).ok_or(none));
+    tally.map_or_else(Fact::unknown, |tally| {
+        let count = tally.count();
+        Fact::Known(Count { count, per_s: count as f64 / window_s, is_exact: tally.is_exact() })
+    })
 }
 
 fn notes(seen: &Observed) -> Vec<String> {
@@ -251,6 +276,18 @@ fn shares<K: Ord + Copy>(seen: &Observed, key: impl Fn(Sorted) -> Option<K>) -> 
 }
 
 impl Share {
+    pub(crate) const NONE: Self = Self { samples: 0, share: 0.0, low: 0.0, high: 0.0 };
+
+    /// Of both, as if their errors were one.
+    pub(crate) fn with(self, other: &Self) -> Self {
+        Self {
+            samples: self.samples + other.samples,
+            share: self.share + other.share,
+            low: self.low + other.low,
+            high: self.high + other.high,
+        }
+    }
+
     fn of(blocks: &[BTreeMap<Sorted, u64>], is_in: &dyn Fn(Sorted) -> bool) -> Self {
         let block = |block: &BTreeMap<Sorted, u64>| {
             let part = block.iter().filter(|(sorted, _)| is_in(**sorted)).map(|(_, n)| n).sum();
@@ -290,6 +327,43 @@ impl Share {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use std::collections::{BTreeSet, HashMap};
+    use std::time::Duration;
+
+    fn bill(samples: &[(Sorted, u64)]) -> Bill {
+        let seen = Observed {
+            window: Duration::from_secs(10),
+            ended: None,
+            cpu_s: Fact::Known(8.0),
+            blocks: vec![samples.iter().copied().collect()],
+            stacks: HashMap::new(),
+            lost: 0,
+            calls: Ok(BTreeMap::new()),
+            sent: Fact::unknown("it was not counted"),
+            cpus: BTreeSet::new(),
+            threads_left_out: 0,
+            hides_kernel: false,
+            libraries: Vec::new(),
+            own_cpu_s: 0.0,
+        };
+        let server = ServerProcess { name: "server".to_owned(), pid: 7, found_at_port: None };
+        Bill::of(server, &seen, Fact::unknown("it was not asked"))
+    }
+
+    #[test]
+    fn work_without_names_is_the_servers_own_only_where_tls_is_seen_beside_it() {
+        let kernel = (Sorted::NotTls(Class::TcpIp), 500);
+        let own = bill(&[(Sorted::Unnamed, 400), (Sorted::Tls(TlsPart::Records), 100), kernel]);
+        assert_eq!((own.no_bill, own.not_tls[&Class::HttpServer].samples), (None, 400));
+        assert!(own.not_sorted.is_empty());
+        // A server that has TLS in itself and no names, with a sample or two in a library that it does not use for it.
+        let stripped = bill(&[(Sorted::Unnamed, 500), (Sorted::Tls(TlsPart::Library), 2), kernel]);
+        assert_eq!(stripped.no_bill, Some(NoBill::NotSorted));
+        assert_eq!(stripped.not_sorted[&NotSorted::NoNames].samples, 500);
+        assert!(!stripped.not_tls.contains_key(&Class::HttpServer));
+        assert_eq!(bill(&[kernel]).no_bill, Some(NoBill::NoTls));
+    }
 
     #[test]
     fn a_share_that_changes_has_a_wider_interval_than_one_that_does_not() {

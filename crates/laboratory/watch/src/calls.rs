@@ -7,10 +7,10 @@ use std::ffi::CString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 
+use observe::{Counted, PerfEvent, Recorder, u64_at};
 use serde::{Deserialize, Serialize};
 
 use crate::image::Mapping;
-use crate::perf_event::{EventSpec, Recorder, SAMPLE_REGISTERS, u64_at};
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -24,6 +24,8 @@ pub(crate) enum Call {
     Connection,
 }
 
+/// A record has registers of the program (`PERF_SAMPLE_REGS_USER`).
+pub(crate) const SAMPLE_REGISTERS: u64 = 1 << 12;
 /// What perf calls the registers of x86-64 with the second argument of a function, and with what it returns, as bits.
 const SECOND_ARGUMENT: u64 = 1 << 4;
 const RETURNED: u64 = 1;
@@ -137,17 +139,18 @@ impl CallCounters {
             else {
                 continue;
             };
-            let path = CString::new(map.opened.as_os_str().as_bytes())?;
-            let spec = EventSpec {
+            let probe_path = CString::new(map.opened.as_os_str().as_bytes())?;
+            let event = PerfEvent {
                 kind,
                 config: probe.is_at_return.into(),
-                probe: Some((path, offset)),
+                probe: Some((probe_path, offset)),
                 period: 1,
                 sample_type: SAMPLE_REGISTERS,
                 registers: probe.register,
-                ..EventSpec::default()
+                of: Counted::Thread(thread),
+                ..PerfEvent::default()
             };
-            let calls = Recorder::open(&spec, thread, PAGES)?;
+            let calls = Recorder::open(&event, PAGES)?;
             counters.push(Counter { probe, calls, tally: Tally::default(), before: 0 });
         }
         Ok(Self(counters))

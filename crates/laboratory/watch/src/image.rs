@@ -39,8 +39,6 @@ pub(crate) struct Image {
     /// Address, end and name, by address.
     functions: Vec<(u64, u64, String)>,
     pub(crate) build_id: Option<String>,
-    /// Whether it has names of functions that it does not export.
-    pub(crate) has_symbols: bool,
 }
 
 #[derive(Debug, Default)]
@@ -63,7 +61,7 @@ impl Image {
             // An exported function may have a name with its version.
             .filter_map(|symbol| Some((symbol.address(), symbol.size(), symbol.name().ok()?)))
             .filter(|(_, _, name)| !name.is_empty())
-            .map(|(at, size, name)| (at, at + size, name.to_owned()))
+            .map(|(at, size, name)| (at, at + size, demangled(name)))
             .collect();
         let dynamic = file.dynamic_symbol_table();
         let slot = |(place, relocation): (u64, object::Relocation)| {
@@ -91,7 +89,6 @@ impl Image {
                 .ok()
                 .flatten()
                 .map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect()),
-            has_symbols: file.symbols().next().is_some(),
         })
     }
 
@@ -153,6 +150,25 @@ impl Image {
         let (offset, _, address) = self.segments.iter().find(holds)?;
         Some(file_offset - offset + address)
     }
+}
+
+/// The path of a function that a compiler has mangled (`_ZN` of C++ and of Rust, with the length before each part),
+/// without what it is called with, and without Rust's hash; another name as it is.
+fn demangled(name: &str) -> String {
+    let mut parts = Vec::new();
+    let mut rest = name.strip_prefix("_ZN").unwrap_or_default();
+    while let Some(digits) = rest.find(|of: char| !of.is_ascii_digit()).filter(|end| *end > 0)
+        && let Ok(length) = rest[..digits].parse::<usize>()
+        && let Some(part) = rest.get(digits..digits.saturating_add(length))
+    {
+        parts.push(part);
+        rest = &rest[digits + length..];
+    }
+    let is_hash = |part: &&str| part.len() == 17 && part.starts_with('h');
+    if parts.len() > 1 && parts.last().is_some_and(is_hash) {
+        parts.pop();
+    }
+    if parts.is_empty() { name.to_owned() } else { parts.join("::") }
 }
 
 /// A part of a process's memory that a file is mapped to.
@@ -272,6 +288,19 @@ mod tests {
         assert_eq!(image.called_before(0x100c), Some("second"));
         assert_eq!(image.called_before(0x1011), None);
         assert_eq!(image.called_before(0x9000), None);
+    }
+
+    #[test]
+    fn mangled_names_are_paths_and_others_stay() {
+        for (name, plain) in [
+            ("_ZN6rustls4conn10ConnectionC2Ev", "rustls::conn::Connection"),
+            ("_ZN4ring3rsa4sign17h8ac607eae3df2c7aE", "ring::rsa::sign"),
+            ("EVP_DigestSign", "EVP_DigestSign"),
+            ("_ZN99x", "_ZN99x"),
+            ("_ZN", "_ZN"),
+        ] {
+            assert_eq!(demangled(name), plain);
+        }
     }
 
     #[test]

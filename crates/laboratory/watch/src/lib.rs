@@ -1,7 +1,6 @@
 //! The bill of a server that runs: how much of its CPU is TLS, of what kind, and what would change it.
 //!
-//! - `sampler`: watches its threads for a while; `perf_event` has the kernel's side of it, `image`, `unwind` and
-//!   `kernel_names` find the callers.
+//! - `sampler`: watches its threads for a while; `image`, `unwind` and `kernel_names` find the callers.
 //! - `sort`: the line of a sample. `calls`: how often it signs, completes a handshake and ends a connection.
 //! - `own_handshake`: what the server prefers, by one handshake of toll's own.
 //! - `bill`: shares with their intervals. `levers`: what a change would save. `words`: how it is printed.
@@ -12,24 +11,26 @@ mod image;
 mod kernel_names;
 mod levers;
 mod own_handshake;
-mod perf_event;
 mod sampler;
 mod sort;
 mod unwind;
 mod words;
 
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use cpus::CpuList;
-use observe::{Fact, ProcessTree, ServerProcess};
-use primitives::bench::BenchProgress;
+use observe::{Fact, Holder, ProcessTree, ServerProcess, Transport};
+use primitives::Algorithm;
 
 pub use bill::{Bill, Count, Lever, LibraryFile, NoBill, Share};
+pub use levers::{Costs, RECORD_BYTES};
 pub use own_handshake::Preferred;
 pub use sampler::{FREQUENCY, WatchError};
 pub use sort::{NotSorted, TlsPart};
-pub use words::{in_words, no_bill};
+pub use words::{compared, in_words, no_bill};
 
 use image::Mapping;
 
@@ -42,62 +43,85 @@ pub struct Watched {
 }
 
 /// Watches a server for `duration`, or until it ends or `interrupted` is set. Before that there is one handshake of
-/// toll's own with it, if it listens on loopback. `progress` is called now and then, with the time that is over.
+/// toll's own with it, if it listens on loopback, which asks for `name`. `progress` is called now and then, with the time
+/// that is over.
 ///
 /// # Errors
 /// What is lacking, and what to do.
 pub fn watch(
     server: ServerProcess,
+    name: Option<String>,
     duration: Duration,
     interrupted: &AtomicBool,
     progress: &mut dyn FnMut(Duration),
 ) -> Result<Watched, WatchError> {
-    let prefers = match server.found_at_port {
-        Some(port) => own_handshake::ask(&[([127, 0, 0, 1], port).into()]),
-        None => match observe::is_in_other_namespace(server.pid) {
-            true => Fact::unknown("it is in another network namespace, as in a container"),
-            false => {
-                let pids = ProcessTree::find(server.pid)?;
-                own_handshake::ask(&observe::listening(pids.pids()))
-            }
-        },
+    let pid = server.pid;
+    let listening = match server.found_at_port {
+        Some(port) => vec![([127, 0, 0, 1], port).into()],
+        None => observe::listening(ProcessTree::find(pid)?.pids()),
     };
-    let seen = sampler::watch(server.pid, duration, interrupted, progress)?;
+    let ports = listening.iter().map(SocketAddr::port).collect();
+    let prefers = own_handshake::ask(pid, listening, name);
+    let ports = prefers.known().map_or(ports, |of| vec![of.address.port()]);
+    let seen = sampler::watch(pid, ports, duration, interrupted, progress)?;
     let folded = profile::folded(sampler::repeated(&seen.stacks));
-    let bill = Bill::of(server, &seen, prefers);
+    let mut bill = Bill::of(server, &seen, prefers);
+    if let Some(address) = bill.prefers.known().map(|of| of.address)
+        && let Ok(tree) = ProcessTree::find(pid)
+        && let pids = tree.pids().collect::<Vec<u32>>()
+        && let Fact::Known(others) = observe::sharers(&pids, Transport::Tcp, address)
+        && !others.is_empty()
+    {
+        let others: Vec<String> = others.iter().map(Holder::to_string).collect();
+        bill.notes.push(format!(
+            "{} listens at {address} too and gets a part of the connections",
+            others.join(", ")
+        ));
+    }
     Ok(Watched { bill, folded, libraries: seen.libraries })
 }
 
+/// What has to be measured to say what changes would save.
+pub struct ToMeasure {
+    pub algorithms: Vec<Algorithm>,
+    /// The libcrypto that the server runs.
+    pub library: PathBuf,
+    /// A CPU that the server does not use.
+    pub cpu: CpuList,
+}
+
 impl Watched {
-    /// The CPU on which costs can be measured: one that the server does not use.
+    /// What has to be measured.
     ///
     /// # Errors
-    /// There is none, or nothing is there to be measured: why.
-    pub fn free_cpus(&self) -> Result<CpuList, String> {
+    /// Why it cannot be.
+    pub fn to_measure(&self) -> Result<ToMeasure, String> {
         if let Some(reason) = self.bill.no_bill {
             return Err(no_bill(&self.bill, reason));
         }
-        levers::libcrypto(self.bill.server.pid, &self.libraries)?;
+        let algorithms = levers::wanted(&self.bill.prefers.clone().or_why()?);
+        let library = levers::libcrypto(self.bill.server.pid, &self.libraries)?;
         let servers = self.bill.server_cpus.clone().or_why()?;
         let allowed = CpuList::allowed().map_err(|error| error.to_string())?;
-        allowed.without(&servers).ok_or_else(|| {
-            "the server runs on every CPU that toll may use; pin it to some of them, or give toll others".to_owned()
-        })
+        let free = allowed.without(&servers).ok_or(
+            "the server runs on every CPU that toll may use; pin it to some of them, or give toll others",
+        )?;
+        Ok(ToMeasure { algorithms, library, cpu: free.first(1) })
     }
 
-    /// Measures what the changes would save, on one of these CPUs.
+    /// Lists what changes would save, by the costs of the server's library, and of those of other systems by name.
     ///
     /// # Errors
-    /// Why no change is listed.
-    pub fn measure(
-        &mut self,
-        cpus: &CpuList,
-        interrupted: &AtomicBool,
-        progress: &mut dyn FnMut(BenchProgress),
-    ) -> Result<(), String> {
-        let library = levers::libcrypto(self.bill.server.pid, &self.libraries)?;
-        let lever = levers::certificate(&self.bill, &library, cpus, interrupted, progress)?;
-        self.bill.levers.push(lever);
+    /// Why there is none.
+    pub fn price(&mut self, costs: &Costs, others: &[(String, Costs)]) -> Result<(), String> {
+        let prefers = self.bill.prefers.clone().or_why()?;
+        levers::estimate(&mut self.bill, &prefers, costs);
+        let (levers, whys) = levers::levers(&self.bill, &prefers, costs, others);
+        if levers.is_empty() {
+            return Err(whys.join("; "));
+        }
+        self.bill.notes.extend(whys.into_iter().map(|why| format!("not among the changes: {why}")));
+        self.bill.levers = levers;
         Ok(())
     }
 }

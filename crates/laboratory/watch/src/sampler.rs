@@ -9,17 +9,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
-use observe::{Fact, ObserveError, PARANOID_ALLOWS_CPUS, ProcessTree, TreeMeter};
+use observe::{
+    Counted, Fact, ObserveError, PARANOID_ALLOWS_CPUS, PerfEvent, ProcessTree, Recorder, SentBytes,
+    SentBytesMeter, TreeMeter, u32_at, u64_at,
+};
 use profile::CallStack;
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::calls::{self, Call, CallCounters, Tally};
+use crate::calls::{self, Call, CallCounters, SAMPLE_REGISTERS, Tally};
 use crate::image::{Images, Mapping};
 use crate::kernel_names::KernelNames;
-use crate::perf_event::{
-    EXCLUDE_HYPERVISOR, EventSpec, NO_CALLERS_OF_PROGRAM, Recorder, SAMPLE_CALLCHAIN, SAMPLE_CPU,
-    SAMPLE_REGISTERS, SAMPLE_STACK, SAMPLE_TID, SAMPLE_TIME, u32_at, u64_at,
-};
 use crate::sort::{Sorted, Sorter};
 use crate::unwind::{COUNT, SAMPLED, Unwinder};
 
@@ -44,6 +43,10 @@ pub(crate) const BLOCKS: usize = 20;
 /// The software clock of CPU time (`PERF_TYPE_SOFTWARE`, `PERF_COUNT_SW_CPU_CLOCK`).
 const SOFTWARE: u32 = 1;
 const CPU_CLOCK: u64 = 0;
+/// What a sample has: thread, time, callers, CPU, registers and stack (`PERF_SAMPLE_TID` and so on).
+const SAMPLE: u64 = 1 << 1 | 1 << 2 | 1 << 5 | 1 << 7 | SAMPLE_REGISTERS | 1 << 13;
+/// `exclude_hv`, and `exclude_callchain_user`: the kernel does not follow the program's frame pointers.
+const FLAGS: u64 = 1 << 6 | 1 << 22;
 /// What a chain of callers has before those in the kernel, and before those of the program.
 const CONTEXT_KERNEL: u64 = (-128_i64).cast_unsigned();
 const CONTEXTS: u64 = (-4_096_i64).cast_unsigned();
@@ -77,15 +80,21 @@ pub(crate) struct Observed {
     pub(crate) stacks: HashMap<CallStack, u64>,
     pub(crate) lost: u64,
     pub(crate) calls: Result<BTreeMap<Call, Tally>, String>,
+    pub(crate) sent: Fact<SentBytes>,
     /// The CPUs on which it was seen, and those that it may use where these are not all.
     pub(crate) cpus: BTreeSet<usize>,
     pub(crate) threads_left_out: usize,
     pub(crate) hides_kernel: bool,
     pub(crate) libraries: Vec<Mapping>,
-    /// Whether the program itself has names of functions that it does not export.
-    pub(crate) has_symbols: bool,
     /// What toll itself used of the CPUs meanwhile.
     pub(crate) own_cpu_s: f64,
+}
+
+impl Observed {
+    /// All that were not lost.
+    pub(crate) fn samples(&self) -> u64 {
+        self.blocks.iter().flat_map(BTreeMap::values).sum()
+    }
 }
 
 /// A thread that is sampled.
@@ -117,12 +126,14 @@ struct Sampler {
     seen: Observed,
 }
 
-/// Watches the process `root` and its descendants for `duration`, or until it ends or `interrupted` is set.
+/// Watches the process `root` and its descendants, which listen at these ports, for `duration`, or until it ends or
+/// `interrupted` is set.
 ///
 /// # Errors
 /// What is lacking, and what to do.
 pub(crate) fn watch(
     root: u32,
+    ports: Vec<u16>,
     duration: Duration,
     interrupted: &AtomicBool,
     progress: &mut dyn FnMut(Duration),
@@ -138,6 +149,10 @@ pub(crate) fn watch(
     }
     let meter = TreeMeter::begin(root)?;
     let own = own_cpu_s();
+    let mut sent = match ports.is_empty() {
+        true => Err(io::Error::other("no TCP port is seen at which it listens")),
+        false => SentBytesMeter::begin(root, ports),
+    };
     sampler.begin_window();
     let begin = Instant::now();
     let (mut looked, mut cpu) = (begin, Fact::unknown("it was not watched for long enough"));
@@ -153,6 +168,9 @@ pub(crate) fn watch(
         }
         std::thread::sleep(DRAIN.min(duration.saturating_sub(begin.elapsed())));
         sampler.drain();
+        if let Ok(sent) = &mut sent {
+            sent.drain();
+        }
         if looked.elapsed() < LOOK {
             continue;
         }
@@ -174,6 +192,7 @@ pub(crate) fn watch(
         cpu = read_cpu().unwrap_or(cpu);
     }
     let mut seen = sampler.end();
+    seen.sent = sent.and_then(SentBytesMeter::end).map_or_else(Fact::unknown, Fact::Known);
     (seen.window, seen.cpu_s, seen.own_cpu_s) = (window, cpu, own_cpu_s() - own);
     Ok(seen)
 }
@@ -189,11 +208,11 @@ impl Sampler {
             stacks: HashMap::new(),
             lost: 0,
             calls: Ok(BTreeMap::new()),
+            sent: Fact::unknown("it was not counted"),
             cpus: BTreeSet::new(),
             threads_left_out: 0,
             hides_kernel: kernel.is_empty(),
             libraries: Vec::new(),
-            has_symbols: false,
             own_cpu_s: 0.0,
         };
         Ok(Self {
@@ -291,22 +310,18 @@ impl Sampler {
     }
 
     fn open(&mut self, process: u32, task: u32) -> io::Result<Watched> {
-        let spec = EventSpec {
+        let event = PerfEvent {
             kind: SOFTWARE,
             config: CPU_CLOCK,
             period: 1_000_000_000 / FREQUENCY,
-            sample_type: SAMPLE_TID
-                | SAMPLE_TIME
-                | SAMPLE_CPU
-                | SAMPLE_CALLCHAIN
-                | SAMPLE_REGISTERS
-                | SAMPLE_STACK,
-            flags: EXCLUDE_HYPERVISOR | NO_CALLERS_OF_PROGRAM,
+            sample_type: SAMPLE,
+            flags: FLAGS,
             registers: SAMPLED,
             stack_bytes: STACK_BYTES,
-            ..EventSpec::default()
+            of: Counted::Thread(task),
+            ..PerfEvent::default()
         };
-        let samples = Recorder::open(&spec, task, PAGES)?;
+        let samples = Recorder::open(&event, PAGES)?;
         let counters = match (&self.probes, self.memories.get(&process)) {
             (Ok(kind), Some(memory)) => CallCounters::open(*kind, &memory.mappings, task),
             _ => return Ok(Watched { process, samples, calls: None }),
@@ -334,7 +349,6 @@ impl Sampler {
                 self.seen.libraries.push(map.clone());
             }
         }
-        self.seen.has_symbols |= mappings.first().is_some_and(|program| program.image.has_symbols);
         let memory = Memory { mappings, name: name.trim().to_owned(), read: Instant::now() };
         self.memories.insert(pid, memory);
     }
@@ -388,7 +402,6 @@ impl Sampler {
         self.seen.cpus.insert(sample.cpu as usize);
         let (mut frames, mut is_whole) = (Vec::new(), true);
         frames.extend(sample.kernel.iter().map(|&address| self.kernel.frame(address)));
-        let mut library = false;
         if let Some(registers) = &sample.registers {
             if !self.memories.contains_key(&sample.process) {
                 self.map(sample.process);
@@ -400,16 +413,13 @@ impl Sampler {
                 let mappings = &self.memories[&sample.process].mappings;
                 unwound = self.unwinder.unwind(mappings, registers, sample.stack);
             }
-            let memory = &self.memories[&sample.process];
             is_whole = unwound.is_whole;
             frames.extend(unwound.frames);
-            let is_tls = |map: &Mapping| self.sorter.is_tls_library(&map.image.name);
-            library = memory.mappings.iter().any(is_tls);
         }
         let thread =
             self.memories.get(&sample.process).map_or("", |memory| &memory.name).to_owned();
         let stack = CallStack { process: sample.process, thread, frames };
-        let sorted = self.sorter.sort(&stack, is_whole, library);
+        let sorted = self.sorter.sort(&stack, is_whole);
         let block = (sample.time.saturating_sub(self.begin) / self.block) as usize;
         *self.seen.blocks[block.min(BLOCKS - 1)].entry(sorted).or_default() += 1;
         let is_kept = self.seen.stacks.len() < MOST_STACKS;

@@ -64,12 +64,14 @@ impl NotSorted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Sorted {
     Tls(TlsPart),
+    /// Of the program itself, whose functions have no names: its own work if TLS is a library's.
+    Unnamed,
     NotTls(Class),
     Not(NotSorted),
 }
 
 /// Functions that say what is done, each for itself and all that it calls. The innermost of a stack decides.
-const CALLS: [(TlsPart, &str); 6] = [
+const CALLS: [(TlsPart, &str); 9] = [
     (
         TlsPart::PrivateKeys,
         r"^(EVP_DigestSign(Final)? | EVP_PKEY_(sign|decrypt) | RSA_private_(en|de)crypt | RSA_sign.* | ECDSA_(do_)?sign(_ex)?
@@ -86,6 +88,13 @@ const CALLS: [(TlsPart, &str); 6] = [
     ),
     (TlsPart::KeyExchange, r"^crypto/(internal/fips140/)?(ecdh|mlkem|internal/fips140/mlkem)\."),
     (TlsPart::Library, r"^crypto/tls\..*[hH]andshake"),
+    // rustls, whose traits have paths with two points in place of two colons.
+    (TlsPart::PrivateKeys, r"rustls(::|\.\.)crypto(::|\.\.)(ring|aws_lc_rs)(::|\.\.)sign(::|\.\.)"),
+    (TlsPart::KeyExchange, r"rustls(::|\.\.)crypto(::|\.\.)(ring|aws_lc_rs)(::|\.\.)kx(::|\.\.)"),
+    (
+        TlsPart::Records,
+        r"rustls(::|\.\.)(record_layer | crypto(::|\.\.)(ring|aws_lc_rs)(::|\.\.)tls1[23](::|\.\.).*(Encrypter|Decrypter))",
+    ),
     (
         TlsPart::Records,
         r"^(SSL_(write|read|peek|sendfile)(_ex|_ex2|_early_data)? | crypto/tls\.\(\*(Conn|halfConn)\)\.(Write|Read|write|read|encrypt|decrypt).*)$",
@@ -95,7 +104,8 @@ const CALLS: [(TlsPart, &str); 6] = [
 /// Libraries that are TLS, or cryptography for it.
 const LIBRARIES: &str = r"^(libssl|libcrypto|libgnutls|libnettle|libhogweed|libwolfssl|libs2n|libmbedtls|libmbedcrypto)\b";
 /// Functions of programs that have TLS in them.
-const FUNCTIONS: &str = r"^(crypto/|vendor/golang\.org/x/crypto/|rustls::|ring::|aws_lc_rs::)";
+const FUNCTIONS: &str = r"^(crypto/ | vendor/golang\.org/x/crypto/ | (_?\$LT\$)?(rustls|ring|aws_lc_rs)(::|\.\.)
+    | ring_core_\d | aws_lc_\d)";
 /// What others call for work of their own.
 const HELPERS: &str = r"^(libc\.so|libc-|libpthread|libm\.so|ld-linux|libstdc\+\+|libjemalloc|libtcmalloc|libmimalloc|\[vdso\])";
 
@@ -125,8 +135,8 @@ impl Sorter {
         self.libraries.is_match(name)
     }
 
-    /// `is_whole`: all callers were found. `has_library`: TLS is a library of its own here.
-    pub(crate) fn sort(&self, stack: &CallStack, is_whole: bool, has_library: bool) -> Sorted {
+    /// `is_whole`: all callers were found.
+    pub(crate) fn sort(&self, stack: &CallStack, is_whole: bool) -> Sorted {
         let Some(first) = stack.frames.first() else { return Sorted::Not(NotSorted::NoFile) };
         let is_of_kernel = |frame: &Frame| {
             frame.library.as_deref().is_some_and(|name| name.starts_with('[') && name != "[vdso]")
@@ -159,9 +169,8 @@ impl Sorter {
                 None => Sorted::Not(NotSorted::CallersNotFound),
             };
         }
-        match (&caller.function, has_library) {
-            // It may be TLS.
-            (None, false) => Sorted::Not(NotSorted::NoNames),
+        match caller.function {
+            None => Sorted::Unnamed,
             // The rules name few servers; all that a program does itself is its work.
             _ if class == Class::Other => Sorted::NotTls(Class::HttpServer),
             _ => Sorted::NotTls(class),
@@ -188,7 +197,7 @@ mod tests {
     use super::*;
 
     /// Of frames such as `libcrypto.so.3:EVP_DigestSign`, innermost first; without a name after the colon it has none.
-    fn sort(frames: &[&str], is_whole: bool, has_library: bool) -> Sorted {
+    fn sort(frames: &[&str], is_whole: bool) -> Sorted {
         let frame = |text: &&str| {
             let (library, function) = text.split_once(':').unwrap();
             Frame {
@@ -198,7 +207,7 @@ mod tests {
         };
         let frames = frames.iter().map(frame).collect();
         let stack = CallStack { process: 7, thread: "nginx".to_owned(), frames };
-        Sorter::new().sort(&stack, is_whole, has_library)
+        Sorter::new().sort(&stack, is_whole)
     }
 
     const KERNEL: &str = "[kernel.kallsyms]:tcp_sendmsg";
@@ -244,8 +253,9 @@ mod tests {
                 Sorted::Tls(TlsPart::Records),
             ),
             // A server that the library has called does its own work.
-            (&["nginx:", "libssl.so.3:SSL_read", "nginx:"], Sorted::NotTls(Class::HttpServer)),
-            (&["libc.so.6:memcpy", "server:", "server:"], Sorted::NotTls(Class::HttpServer)),
+            (&["nginx:", "libssl.so.3:SSL_read", "nginx:"], Sorted::Unnamed),
+            (&["libc.so.6:memcpy", "server:", "server:"], Sorted::Unnamed),
+            (&["nginx:ngx_http_handler"], Sorted::NotTls(Class::HttpServer)),
             // Programs with TLS in them.
             (
                 &[
@@ -258,23 +268,36 @@ mod tests {
                 &["server:bn_mulx4x_mont", "server:RSA_private_encrypt"],
                 Sorted::Tls(TlsPart::PrivateKeys),
             ),
+            (
+                &[
+                    "server:ring_core_0_17_14__bn_mul4x_mont",
+                    "server:ring::rsa::keypair::KeyPair::sign",
+                    "server:_$LT$rustls..crypto..ring..sign..RsaSigner$u20$as$u20$rustls..Signer$GT$::sign",
+                    "server:rustls::server::tls13::emit_certificate_verify_tls13",
+                ],
+                Sorted::Tls(TlsPart::PrivateKeys),
+            ),
+            (
+                &[
+                    "server:ring::aead::seal",
+                    "server:rustls::record_layer::RecordLayer::encrypt_outgoing",
+                ],
+                Sorted::Tls(TlsPart::Records),
+            ),
+            (&["server:rustls::conn::ConnectionCore::process"], Sorted::Tls(TlsPart::Library)),
         ] {
-            assert_eq!(sort(frames, true, true), expected, "{frames:?}");
+            assert_eq!(sort(frames, true), expected, "{frames:?}");
         }
     }
 
     #[test]
     fn what_cannot_be_known_is_not_sorted() {
         let unnamed = "libcrypto.so.3:";
-        assert_eq!(sort(&[unnamed, unnamed], false, true), Sorted::Not(NotSorted::CallersNotFound));
-        assert_eq!(
-            sort(&["libc.so.6:memcpy"], false, true),
-            Sorted::Not(NotSorted::CallersNotFound)
-        );
-        assert_eq!(sort(&["server:", "server:"], true, false), Sorted::Not(NotSorted::NoNames));
-        assert_eq!(sort(&[], true, true), Sorted::Not(NotSorted::NoFile));
+        assert_eq!(sort(&[unnamed, unnamed], false), Sorted::Not(NotSorted::CallersNotFound));
+        assert_eq!(sort(&["libc.so.6:memcpy"], false), Sorted::Not(NotSorted::CallersNotFound));
+        assert_eq!(sort(&[], true), Sorted::Not(NotSorted::NoFile));
         // The caller that decides was found before they were lost.
         let signs = [unnamed, "libcrypto.so.3:EVP_DigestSign"];
-        assert_eq!(sort(&signs, false, true), Sorted::Tls(TlsPart::PrivateKeys));
+        assert_eq!(sort(&signs, false), Sorted::Tls(TlsPart::PrivateKeys));
     }
 }

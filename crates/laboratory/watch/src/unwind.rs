@@ -5,11 +5,11 @@ use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, EvaluationResult, LittleEndian,
     Register, RegisterRule, UnwindContext, UnwindExpression, UnwindSection, Value,
 };
+use observe::u64_at;
 use profile::Frame;
 
 use crate::calls::COUNTED_RETURN;
 use crate::image::{Image, Mapping, TRAMPOLINE, at};
-use crate::perf_event::u64_at;
 
 type Reader<'a> = EndianSlice<'a, LittleEndian>;
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use observe::Fact;
 use profile::Class;
 use units::thousands;
 
@@ -27,6 +28,11 @@ pub fn in_words(bill: &Bill) -> String {
     text += "\n";
     if !bill.levers.is_empty() {
         text += &changes(&bill.levers);
+    }
+    if let Some(plan) = plan(bill) {
+        text += &format!(
+            "\nHow many cores it needs, by requests of the mean size that was sent, one a connection:\n  {plan}\n"
+        );
     }
     for note in &bill.notes {
         text += &format!("\nNote: {note}.");
@@ -162,8 +168,14 @@ fn details(bill: &Bill, part: TlsPart) -> String {
             let each = bill.signature_s().map(|cost| format!("{:.0} µs each", cost * 1e6));
             joined([key, rate, each])
         }
-        TlsPart::KeyExchange => joined([prefers.and_then(|of| of.group.clone())]),
-        TlsPart::Records => joined([prefers.map(|of| of.suite.clone())]),
+        TlsPart::KeyExchange => joined([prefers.and_then(|of| of.group.map(|of| of.to_string()))]),
+        TlsPart::Records => {
+            let rate = bill.bytes_per_s().map(|bytes| match bytes * 8.0 / 1e6 {
+                few if few < 10.0 => format!("{few:.1} Mb/s sent"),
+                many => format!("{} Mb/s sent", thousands(many.round() as u64)),
+            });
+            joined([prefers.map(|of| of.suite.clone()), rate])
+        }
         TlsPart::Library => "the rest of handshakes and records".to_owned(),
     }
 }
@@ -219,7 +231,14 @@ fn counted(bill: &Bill) -> Vec<String> {
             ));
         }
         (Err(why), _) | (_, Err(why)) => {
-            lines.push(format!("Signatures, handshakes and connections are not counted: {why}."));
+            let ended = bill.connections.known().map_or_else(String::new, |of| {
+                format!(
+                    " By its sockets {} ended ({}).",
+                    units::counted(of.count, "connection"),
+                    per_second("", of)
+                )
+            });
+            lines.push(format!("Signatures and handshakes are not counted: {why}.{ended}"));
         }
     }
     lines.push(match bill.prefers.clone().or_why() {
@@ -235,22 +254,101 @@ fn counted(bill: &Bill) -> Vec<String> {
     lines
 }
 
+/// Changes that save less are not printed.
+const LEAST_SAVING: f64 = 0.005;
+
 fn changes(levers: &[Lever]) -> String {
     let mut text = String::from("\nWhat would change it                    saves, of its CPU\n");
-    for lever in levers {
+    let printed: Vec<&Lever> = levers.iter().filter(|of| of.saves >= LEAST_SAVING).collect();
+    for lever in &printed {
         let saves = with_interval(lever.saves, lever.low, lever.high);
         let _ = writeln!(text, "  {:<38}{saves}\n    {}", lever.change, lever.rests_on);
+        let line = lever.line.as_deref().unwrap_or("not known for this server");
+        let _ = writeln!(text, "    {}: {line}\n    left out: {}", lever.actor, lever.left_out);
+    }
+    if printed.is_empty() {
+        text += "  none of those that were measured\n";
     }
     text
 }
 
+/// The command that plans the traffic that was seen; `None` where too little of it is known.
+fn plan(bill: &Bill) -> Option<String> {
+    let server = match &*bill.server.name {
+        "apache2" | "httpd" => "apache",
+        "toll" => "embedded",
+        name @ ("nginx" | "haproxy" | "caddy") => name,
+        _ => return None,
+    };
+    let (prefers, connections) = (bill.prefers.known()?, bill.connections.known()?);
+    let each = bill.bytes_per_s()? / connections.per_s;
+    if connections.count < 100 || bill.no_bill.is_some() {
+        return None;
+    }
+    let group = prefers.group.map_or_else(String::new, |group| format!(" --group {group}"));
+    Some(format!(
+        "toll plan --server {server} --new-connections {:.0}/s --resumed {:.0}% --object {}KiB --certificate-key {} --suite {}{group}",
+        connections.per_s.ceil(),
+        bill.resumed().unwrap_or_default() * 100.0,
+        (each / 1024.0).ceil(),
+        prefers.certificate_key,
+        prefers.suite
+    ))
+}
+
+/// Two bills of one server, before and after a change: each line in cores.
+pub fn compared(a: &Bill, b: &Bill) -> Result<String, String> {
+    let cores = |bill: &Bill| match bill.no_bill {
+        Some(reason) => Err(no_bill(bill, reason)),
+        None => bill.cpu_s.clone().or_why().map(|cpu| cpu / bill.window_s),
+    };
+    let (of_a, of_b) = (cores(a)?, cores(b)?);
+    let mut text = format!("{:<18}{:>12}{:>12}  change, cores\n", "cores", "A", "B");
+    let none = Share::NONE;
+    let mut line = |label: &str, a: &Share, b: &Share| {
+        // Both errors are independent.
+        let half = |of: &Share, cores: f64| (of.high - of.low) / 2.0 * cores;
+        let error = half(a, of_a).hypot(half(b, of_b));
+        let (a, b) = (a.share * of_a, b.share * of_b);
+        let (low, high) = (b - a - error, b - a + error);
+        let sure = if low <= 0.0 && high >= 0.0 { ", not decided" } else { "" };
+        let _ = writeln!(
+            text,
+            "{label:<18}{a:>12.3}{b:>12.3}  {:+.3} [{low:+.3}, {high:+.3}]{sure}",
+            b - a
+        );
+    };
+    for part in TlsPart::ALL {
+        line(
+            part.words(),
+            a.parts.get(&part).unwrap_or(&none),
+            b.parts.get(&part).unwrap_or(&none),
+        );
+    }
+    line("TLS", &a.tls, &b.tls);
+    let rest = |bill: &Bill| bill.not_tls.values().fold(Share::NONE, |all, of| all.with(of));
+    line("not TLS", &rest(a), &rest(b));
+    let _ = writeln!(text, "{:<18}{of_a:>12.3}{of_b:>12.3}  {:+.3}", "all", of_b - of_a);
+    let rate =
+        |of: &Fact<Count>| of.known().map_or("not counted".to_owned(), |of| per_second("", of));
+    for (label, of) in [
+        ("handshakes", [&a.handshakes, &b.handshakes]),
+        ("signatures", [&a.signatures, &b.signatures]),
+        ("connections", [&a.connections, &b.connections]),
+    ] {
+        let [a, b] = of.map(rate);
+        let _ = writeln!(text, "{label:<18}{a:>12}{b:>12}");
+    }
+    Ok(text)
+}
+
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    use observe::{Fact, ServerProcess};
-    use tls::CertificateKey;
+    use observe::{SentBytes, ServerProcess};
+    use tls::{CertificateKey, Group};
 
     use crate::own_handshake::Preferred;
     use crate::sort::NotSorted;
@@ -260,7 +358,7 @@ mod tests {
         Share { samples, share, low: share - 0.02, high: share + 0.02 }
     }
 
-    fn bill() -> Bill {
+    pub(crate) fn bill() -> Bill {
         let count =
             |count| Fact::Known(Count { count, per_s: count as f64 / 30.0, is_exact: true });
         Bill {
@@ -289,21 +387,30 @@ mod tests {
             signatures: count(32_702),
             handshakes: count(32_705),
             connections: count(32_700),
+            sent: Fact::Known(SentBytes {
+                connections: 32_700,
+                bytes: 645_000_000,
+                is_short: false,
+            }),
             prefers: Fact::Known(Preferred {
                 address: "127.0.0.1:443".parse().unwrap(),
                 version: "TLSv1.3".to_owned(),
                 suite: "TLS_AES_256_GCM_SHA384".to_owned(),
-                group: Some("X25519".to_owned()),
+                group: Some(Group::X25519),
                 certificate_key: CertificateKey::Rsa(2048),
             }),
             libraries: Vec::new(),
             server_cpus: Fact::unknown(""),
             levers: vec![Lever {
-                change: "an ECDSA P-256 certificate".to_owned(),
+                kind: "certificate-key".to_owned(),
+                change: "ECDSA P-256 certificate".to_owned(),
+                actor: "certificate".to_owned(),
                 saves: 0.396,
                 low: 0.38,
                 high: 0.41,
-                rests_on: "a signature takes 31 µs instead of 328 µs".to_owned(),
+                rests_on: "a signature 31 µs instead of 328 µs".to_owned(),
+                line: Some("ssl_certificate FILE;".to_owned()),
+                left_out: "nobody".to_owned(),
             }],
             notes: vec!["3 samples were lost".to_owned()],
             own_cpu_s: 0.4,
@@ -344,6 +451,27 @@ mod tests {
             ]
             .map(|(name, bill)| (name, in_words(&bill)))
         );
+    }
+
+    #[test]
+    fn two_bills_are_compared_by_their_cores_and_what_is_no_bill_is_not() {
+        let half = Bill { cpu_s: Fact::Known(12.4), ..bill() };
+        support::assert_golden!([("halved", compared(&bill(), &half).unwrap())]);
+        let few = Bill { no_bill: Some(NoBill::TooFewSamples), ..bill() };
+        assert!(compared(&bill(), &few).unwrap_err().contains("too few"));
+    }
+
+    #[test]
+    fn a_bill_is_read_as_it_was_written() {
+        let text = serde_json::to_string_pretty(&bill()).unwrap();
+        let read: Bill = serde_json::from_str(&text).unwrap();
+        // The last digit of a number may be lost.
+        assert_eq!(in_words(&read), in_words(&bill()));
+        assert_eq!(
+            (read.prefers, read.sent, read.levers),
+            (bill().prefers, bill().sent, bill().levers)
+        );
+        support::assert_golden!([("bill.json", text)]);
     }
 
     #[test]

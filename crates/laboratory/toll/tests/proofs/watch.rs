@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
-use support::{Killed, first_cpu, is_running, last_cpu, text, toll, until};
+use support::{Killed, Serve, first_cpu, is_running, last_cpu, text, toll, until};
 use tempfile::TempDir;
 
 /// An nginx with a worker on the first CPU, and what it has in its folder.
@@ -17,6 +17,16 @@ struct Nginx {
 impl Nginx {
     /// With a key as `openssl req -newkey` names it. `library_path`: where its libraries are.
     fn start(key: &[&str], library_path: Option<&Path>) -> Self {
+        let mut nginx = Command::new("taskset");
+        nginx.args(["-c", &first_cpu().to_string(), "nginx"]);
+        if let Some(path) = library_path {
+            nginx.env("LD_LIBRARY_PATH", path);
+        }
+        Self::of(nginx, key, "")
+    }
+
+    /// By a command that starts nginx. `more`: servers beside the first.
+    fn of(mut nginx: Command, key: &[&str], more: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = free.local_addr().unwrap().port();
@@ -25,7 +35,8 @@ impl Nginx {
         let configuration = format!(
             "daemon off; worker_processes 1; pid nginx.pid; error_log error.log; events {{}}\n\
              http {{ access_log access.log; server {{ listen 127.0.0.1:{port} ssl; ssl_certificate {place}/cert.pem; \
-             ssl_certificate_key {place}/key.pem; return 200 x; }} }}"
+             ssl_certificate_key {place}/key.pem; return 200 x; }} {} }}",
+            more.replace("PORT", &port.to_string()).replace("PLACE", &place.to_string())
         );
         std::fs::write(folder.path().join("nginx.conf"), configuration).unwrap();
         support::run(
@@ -36,14 +47,11 @@ impl Nginx {
                 .current_dir(folder.path())
                 .stderr(Stdio::null()),
         );
-        let mut nginx = Command::new("taskset");
-        nginx.args(["-c", &first_cpu().to_string(), "nginx", "-p"]).arg(folder.path());
-        nginx.args(["-c", "nginx.conf", "-e", "error.log"]);
-        if let Some(path) = library_path {
-            nginx.env("LD_LIBRARY_PATH", path);
-        }
+        nginx.arg("-p").arg(folder.path()).args(["-c", "nginx.conf", "-e", "error.log"]);
         let master = Killed::start(&mut nginx);
-        until("it listens", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
+        // It writes its number when it listens, and then starts its worker.
+        let number = folder.path().join("nginx.pid");
+        until("it listens", || number.exists() && !support::children(master.pid()).is_empty());
         Self { master, folder, port }
     }
 
@@ -53,13 +61,16 @@ impl Nginx {
 
     /// A full handshake and a request each, from the other CPU.
     fn load(&self, count: u32) {
-        let output = toll()
-            .args(["load", &format!("https://127.0.0.1:{}/", self.port), "--insecure", "-c", "4"])
-            .args(["--operation", "one-request-per-connection", "-n", &count.to_string()])
-            .args(["-d", "60s", "--cpus", &last_cpu().to_string(), "--json"])
-            .output()
-            .unwrap();
+        let output = self.connections().args(["-n", &count.to_string()]).output().unwrap();
         assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+
+    fn connections(&self) -> Command {
+        let mut load = toll();
+        load.args(["load", &format!("https://127.0.0.1:{}/", self.port), "--insecure", "-c", "4"]);
+        load.args(["--operation", "one-request-per-connection", "-d", "60s", "--json"]);
+        load.args(["--cpus", &last_cpu().to_string()]);
+        load
     }
 
     fn log_lines(&self) -> usize {
@@ -88,6 +99,13 @@ fn started(command: &mut Command) -> Killed {
     watching
 }
 
+/// Starts to watch a server without calls that are counted, and returns when it samples.
+fn started_sampling(command: &mut Command) -> Killed {
+    let watching = Killed::piped(command);
+    until("it samples", || events(watching.pid()) > 0);
+    watching
+}
+
 /// How many events of the kernel a process has.
 fn events(pid: u32) -> usize {
     let descriptors = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
@@ -95,10 +113,11 @@ fn events(pid: u32) -> usize {
     names.filter(|name| name.to_string_lossy().contains("perf_event")).count()
 }
 
-/// In ns (schedstat of `/proc`).
+/// Of all threads, in ns (schedstat of `/proc`).
 fn cpu_time(pid: u32) -> u64 {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).unwrap();
-    text.split_whitespace().next().unwrap().parse().unwrap()
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+    let texts = threads.filter_map(|of| std::fs::read_to_string(of.path().join("schedstat")).ok());
+    texts.map(|text| text.split_whitespace().next().unwrap().parse::<u64>().unwrap()).sum()
 }
 
 fn json(output: &Output) -> Value {
@@ -141,7 +160,7 @@ fn counts_are_those_of_the_servers_log_and_lines_add_up() {
         let count = bill[counted]["count"].as_f64().unwrap();
         assert!((count - logged).abs() <= logged * 0.01, "{counted}: {count} of {logged}: {bill}");
     }
-    assert_eq!(bill["prefers"]["certificate_key"], "RSA-2048");
+    assert_eq!(bill["prefers"]["certificate_key"], "rsa:2048");
     let samples = |lines: &str| -> u64 {
         bill[lines].as_object().unwrap().values().map(|of| of["samples"].as_u64().unwrap()).sum()
     };
@@ -188,10 +207,8 @@ fn a_server_without_traffic_or_without_tls_has_no_bill() {
     assert!(text(&output.stdout).contains("too few for a bill"), "{}", text(&output.stdout));
     // Another program's process.
     let busy = Killed::start(Command::new("cat").arg("/dev/zero").stdout(Stdio::null()));
-    let watching = Killed::piped(&mut watch(&busy.pid().to_string(), &["--json", "-d", "5min"]));
-    until("it samples", || events(watching.pid()) > 0);
-    let before = cpu_time(busy.pid());
-    until("it has worked", || cpu_time(busy.pid()) > before + 1_500_000_000);
+    let watching = started_sampling(&mut watch(&busy.pid().to_string(), &["--json", "-d", "5min"]));
+    until_it_has_worked(busy.pid(), 1_500_000_000);
     watching.send("-INT");
     let bill = json(&watching.finish());
     assert_eq!(bill["no_bill"], "no-tls", "{bill}");
@@ -206,10 +223,8 @@ fn a_server_that_ends_meanwhile_is_said_to_have_ended() {
     }
     let mut busy = Killed::start(Command::new("cat").arg("/dev/zero").stdout(Stdio::null()));
     let server = busy.pid().to_string();
-    let watching = Killed::piped(&mut watch(&server, &["--json", "--duration", "5min"]));
-    until("it samples", || events(watching.pid()) > 0);
-    let before = cpu_time(busy.pid());
-    until("it has worked", || cpu_time(busy.pid()) > before + 500_000_000);
+    let watching = started_sampling(&mut watch(&server, &["--json", "--duration", "5min"]));
+    until_it_has_worked(busy.pid(), 500_000_000);
     busy.0.kill().unwrap();
     busy.0.wait().unwrap();
     let bill = json(&watching.finish());
@@ -267,4 +282,179 @@ fn a_library_that_is_replaced_under_way_is_counted_and_named() {
     let is_crypto = |of: &&Value| of["path"] == library.display().to_string();
     assert_eq!(libraries.iter().find(is_crypto).unwrap()["is_replaced"], true);
     assert!(bill["notes"].to_string().contains("was replaced"), "{bill}");
+}
+
+#[test]
+fn changes_are_priced_by_what_the_servers_library_costs_and_nothing_of_that_is_left() {
+    if !can_watch() || first_cpu().to_string() == last_cpu().to_string() {
+        return;
+    }
+    let nginx = Nginx::start(&RSA, None);
+    let load = Killed::piped(&mut nginx.connections());
+    let worker = support::children(nginx.master.pid())[0];
+    let watching = Killed::piped(&mut nginx.watch(&["--json", "--measure", "-d", "5s"]));
+    until("it measures", || !support::children(watching.pid()).is_empty());
+    // From here on it is the only one on its CPU.
+    drop(load);
+    let bill = json(&watching.finish());
+    let levers = bill["levers"].as_array().unwrap();
+    let certificate = levers.iter().find(|of| of["change"] == "ECDSA P-256 certificate");
+    let saves = certificate.unwrap_or_else(|| panic!("{bill}"))["saves"].as_f64().unwrap();
+    assert!((0.2..0.9).contains(&saves), "{bill}");
+    assert!(is_running(worker));
+    // However it ends, what measures ends too.
+    let load = Killed::piped(&mut nginx.connections());
+    let mut watching = Killed::piped(&mut nginx.watch(&["--json", "--measure", "-d", "5s"]));
+    until("it measures", || !support::children(watching.pid()).is_empty());
+    drop(load);
+    let measuring = support::children(watching.pid());
+    watching.0.kill().unwrap();
+    until("they end", || measuring.iter().all(|pid| !is_running(*pid)));
+}
+
+#[test]
+fn tls_in_a_program_without_names_is_not_sorted_and_is_no_bill() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let stripped = folder.path().join("server");
+    support::run(Command::new("strip").arg("-o").arg(&stripped).arg(support::toll_path()));
+    let options = ["--library", "rustls-ring"];
+    let server = Serve::pinned_by(Command::new(&stripped), "127.0.0.1", &options);
+    let watching = started_sampling(&mut watch(&server.pid(), &["--json", "-d", "5min"]));
+    let _load = Killed::piped(server.load("bytes/64KiB").args(["-c", "4", "-d", "60s", "--json"]));
+    until_it_has_worked(server.process.pid(), 1_500_000_000);
+    watching.send("-INT");
+    let bill = json(&watching.finish());
+    assert_eq!(bill["no_bill"], "not-sorted", "{bill}");
+    let samples = bill["samples"].as_u64().unwrap();
+    let unnamed = bill["not_sorted"]["no-names"]["samples"].as_u64().unwrap();
+    assert!(unnamed * 10 > samples, "{bill}");
+    assert_eq!(bill["not_tls"].get("http-server"), None, "{bill}");
+    // What the kernel counts is there all the same.
+    let (cpu_s, sent) = (bill["cpu_s"].as_f64(), bill["sent"]["bytes"].as_u64());
+    assert!(cpu_s > Some(0.5) && sent > Some(1 << 20), "{bill}");
+}
+
+/// What the server does of its own CPU time from now on.
+fn until_it_has_worked(pid: u32, ns: u64) {
+    let before = cpu_time(pid);
+    until("it has worked", || cpu_time(pid) > before + ns);
+}
+
+#[test]
+fn samples_that_toll_had_no_time_to_read_are_lost_and_are_no_bill() {
+    if !can_watch() {
+        return;
+    }
+    let busy = Killed::start(Command::new("cat").arg("/dev/zero").stdout(Stdio::null()));
+    let watching =
+        started_sampling(&mut watch(&busy.pid().to_string(), &["--json", "--duration", "5min"]));
+    until_it_has_worked(busy.pid(), 300_000_000);
+    watching.send("-STOP");
+    until_it_has_worked(busy.pid(), 2_000_000_000);
+    watching.send("-CONT");
+    until_it_has_worked(busy.pid(), 300_000_000);
+    watching.send("-INT");
+    let bill = json(&watching.finish());
+    assert!(bill["lost_samples"].as_u64().unwrap() > 100, "{bill}");
+    assert_eq!(bill["no_bill"], "lost");
+    assert!(bill["notes"].to_string().contains("lost"), "{bill}");
+}
+
+#[test]
+fn a_server_in_a_container_is_watched_from_outside() {
+    if !can_watch() {
+        return;
+    }
+    // Libraries at a path that is nowhere else, on a loopback of its own.
+    let libraries = tempfile::tempdir().unwrap();
+    copied_libraries(libraries.path());
+    let mut nginx = Command::new("unshare");
+    nginx.args(["--net", "--mount", "sh", "-c"]).arg(
+        "set -e; ip link set lo up; mount -t tmpfs none /mnt; cp $0/lib* /mnt; export LD_LIBRARY_PATH=/mnt; \
+         exec taskset -c $1 nginx $2 $3 $4 $5 $6 $7",
+    );
+    nginx.arg(libraries.path()).arg(first_cpu().to_string());
+    let nginx = Nginx::of(nginx, &RSA, "");
+    let watching = started(&mut nginx.watch(&["--json", "--duration", "5min"]));
+    let load = Command::new("nsenter")
+        .args(["--net", "-t", &nginx.master.pid().to_string()])
+        .arg(support::toll_path())
+        .args(["load", &format!("https://127.0.0.1:{}/", nginx.port), "--insecure", "-c", "4"])
+        .args(["--operation", "one-request-per-connection", "-n", "500", "-d", "60s", "--json"])
+        .args(["--cpus", &last_cpu().to_string()])
+        .output()
+        .unwrap();
+    assert!(load.status.success(), "{}", text(&load.stderr));
+    watching.send("-INT");
+    let bill = json(&watching.finish());
+    let logged = nginx.log_lines() as u64;
+    for counted in ["signatures", "handshakes", "connections"] {
+        let count = bill[counted]["count"].as_u64().unwrap();
+        assert!(count.abs_diff(logged) <= 5, "{counted}: {count} of {logged}: {bill}");
+    }
+    // By the sockets of that namespace.
+    assert!(bill["sent"]["connections"].as_u64().unwrap().abs_diff(logged) <= 5, "{bill}");
+    assert_eq!(bill["prefers"]["certificate_key"], "rsa:2048");
+    assert!(bill["libraries"].to_string().contains("/mnt/libcrypto.so.3"), "{bill}");
+    let not_sorted = bill["not_sorted"].as_object().unwrap().values();
+    let not_sorted: u64 = not_sorted.map(|of| of["samples"].as_u64().unwrap()).sum();
+    assert!(not_sorted * 10 < bill["samples"].as_u64().unwrap(), "{bill}");
+}
+
+#[test]
+fn a_server_that_wants_a_name_is_asked_by_one() {
+    if !can_watch() {
+        return;
+    }
+    let more = "server { listen 127.0.0.1:PORT ssl default_server; ssl_reject_handshake on; } \
+        server { listen 127.0.0.1:PORT ssl; server_name a.example; ssl_certificate PLACE/cert.pem; \
+        ssl_certificate_key PLACE/key.pem; }";
+    let nginx = Nginx::of(Command::new("nginx"), &RSA, more);
+    let prefers = |arguments: &[&str]| {
+        let given = [&["--json", "--duration", "10ms"], arguments].concat();
+        json(&nginx.watch(&given).output().unwrap())["prefers"].clone()
+    };
+    let why = prefers(&[]);
+    assert!(why["not_available_here"].to_string().contains("--server-name"), "{why}");
+    assert_eq!(prefers(&["--server-name", "a.example"])["certificate_key"], "rsa:2048");
+}
+
+#[test]
+fn what_others_run_on_its_cpus_and_who_else_listens_is_not_in_the_bill() {
+    if !can_watch() {
+        return;
+    }
+    let nginx = Nginx::start(&RSA, None);
+    let _busy = Killed::start(
+        Command::new("taskset")
+            .args(["-c", &first_cpu().to_string(), "cat", "/dev/zero"])
+            .stdout(Stdio::null()),
+    );
+    let folders = tempfile::tempdir().unwrap();
+    let folder = |name: &str| folders.path().join(name).to_str().unwrap().to_owned();
+    for name in ["a", "b"] {
+        let out = folder(name);
+        let arguments = ["--json", "--duration", "5min", "--out", &*out];
+        let watching = started(&mut nginx.watch(&arguments));
+        nginx.load(3_000);
+        watching.send("-INT");
+        let bill = json(&watching.finish());
+        let sampled = bill["samples"].as_f64().unwrap() / 499.0;
+        let used = bill["cpu_s"].as_f64().unwrap();
+        assert!((sampled - used).abs() < used * 0.15, "{sampled} s of {used} s: {bill}");
+    }
+    for name in ["bill.json", "stacks.folded", "watch.html", "machine.json"] {
+        assert!(folders.path().join("a").join(name).is_file(), "{name}");
+    }
+    let printed = |arguments: &[&str]| {
+        let output = toll().args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    assert!(printed(&["report", &folder("a")]).starts_with("TLS takes "));
+    let compared = printed(&["compare", &folder("a"), &folder("b")]);
+    assert!(compared.lines().any(|line| line.starts_with("private keys")), "{compared}");
 }
