@@ -128,6 +128,14 @@ impl Params {
         self.iter().all(|(key, value)| others.get(key) == Some(value))
     }
 
+    /// All but these keys.
+    #[must_use]
+    pub fn without<'k>(&self, keys: impl IntoIterator<Item = &'k str>) -> Self {
+        let mut others = self.clone();
+        keys.into_iter().for_each(|key| drop(others.remove(key)));
+        others
+    }
+
     /// Gives a key the value that a text says.
     pub fn set(&mut self, key: &str, text: &str) {
         self.insert(key.to_owned(), Param::of(key, text));

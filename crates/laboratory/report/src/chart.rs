@@ -9,30 +9,16 @@ mod curve;
 mod scale;
 mod sparkline;
 
-use answer::findings;
-use serde::Serialize;
+use answer::findings::Chart;
+use minijinja::value::Value;
 
-use bars::DrawnBars;
-use curve::DrawnCurve;
+pub(crate) use curve::curve;
 pub(crate) use sparkline::sparkline;
 
-/// A chart, drawn.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "lowercase", tag = "kind")]
-pub(crate) enum DrawnChart {
-    Bars(DrawnBars),
-    Curve(DrawnCurve),
-}
-
-impl DrawnChart {
-    pub(crate) fn of(chart: &findings::Chart) -> Self {
-        match chart {
-            findings::Chart::Bars(bars) => Self::Bars(DrawnBars::of(bars)),
-            findings::Chart::Curve(curve) => Self::curve(curve),
-        }
-    }
-
-    pub(crate) fn curve(curve: &findings::Curve) -> Self {
-        Self::Curve(DrawnCurve::of(curve))
+/// What the template draws of a chart.
+pub(crate) fn chart(chart: &Chart) -> Value {
+    match chart {
+        Chart::Bars(bars) => bars::bars(bars),
+        Chart::Curve(of) => curve(of),
     }
 }

@@ -22,15 +22,14 @@ impl AnswerRule {
             *has_baseline |= value == baseline;
         }
         let mut answers: BTreeMap<_, usize> = BTreeMap::new();
-        for (mut common, (values, has_baseline)) in points {
+        for (common, (values, has_baseline)) in points {
             let comparisons = match &self.along {
                 _ if !self.is_compared_at(&common) => 0,
                 Some(_) if has_baseline => values - 1,
                 Some(_) => 0,
                 None => values * (values - 1) / 2,
             };
-            self.along.as_ref().map(|along| common.remove(along));
-            *answers.entry(common).or_default() += comparisons;
+            *answers.entry(common.without(self.along.as_deref())).or_default() += comparisons;
         }
         answers.into_values().map(|own| own + self.written_comparisons()).collect()
     }

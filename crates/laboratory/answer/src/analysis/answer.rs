@@ -26,14 +26,9 @@ use crate::findings::Headline;
 use crate::wording::grouped;
 
 /// One answer: the figures of compared rows, and what to know about them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answer {
-    pub rule: Arc<AnswerRule>,
-    /// The place of the rule in the study.
-    pub place: usize,
-    /// What the compared rows have in common, by key: `target.server` = `nginx`.
-    pub common: Params,
-    /// One; along a key, one for each of its values in the study's order.
+    /// One; along a key, one for each of its values in the study's order. All are of one rule.
     pub points: Vec<Point>,
     /// The answer at a glance; the first answer of a rule has it for all of them.
     pub headline: Option<Headline>,
@@ -63,44 +58,33 @@ pub struct Answer {
 impl Answer {
     /// Those of one rule: one for each combination of the keys that are neither compared nor gone along.
     pub(super) fn all(points: Vec<Point>, costs: &[AlgorithmRow], rows: &[Arc<Row>]) -> Vec<Self> {
-        let by_common = points.into_iter().map(|point| {
-            let mut common = point.common.clone();
-            if let Some(along) = &point.rule.along {
-                common.remove(along);
-            }
-            (common, point)
-        });
-        let answers = grouped(by_common)
-            .into_iter()
-            .map(|(common, points)| Self { common, ..Self::plain(points) });
-        let concluded = |answer: Self| match &answer.rule.along {
+        let by_common = points.into_iter().map(|point| (point.common_along(), point));
+        let answers = grouped(by_common).into_iter().map(|(_, points)| Self::plain(points));
+        let concluded = |answer: Self| match answer.rule().along.clone() {
             None => answer.at_one_point(costs, rows),
-            Some(along) => {
-                let along = along.clone();
-                answer.along(&along)
-            }
+            Some(along) => answer.along(&along),
         };
         answers.map(concluded).collect()
     }
 
     /// The figures of these points, and nothing that follows from them. There is at least one.
     pub fn plain(points: Vec<Point>) -> Self {
-        Self {
-            rule: points[0].rule.clone(),
-            place: points[0].place,
-            common: Params::default(),
-            points,
-            headline: None,
-            notes: Vec::new(),
-            derived: Vec::new(),
-            purity: None,
-            caveats: Vec::new(),
-            predictions: Vec::new(),
-            bill: None,
-            loopback: None,
-            bounds: Vec::new(),
-            crossovers: Vec::new(),
-        }
+        Self { points, ..Self::default() }
+    }
+
+    /// The rule that it answers.
+    pub fn rule(&self) -> &AnswerRule {
+        &self.points[0].rule
+    }
+
+    /// The place of the rule in the study.
+    pub fn place(&self) -> usize {
+        self.points[0].place
+    }
+
+    /// What the compared rows have in common, by key: `target.server` = `nginx`.
+    pub(super) fn common(&self) -> Params {
+        self.points[0].common_along()
     }
 
     fn at_one_point(self, costs: &[AlgorithmRow], rows: &[Arc<Row>]) -> Self {
@@ -192,12 +176,12 @@ impl Answer {
     /// What the compared rows have in common, in words.
     pub(super) fn common_in_words(&self) -> Vec<String> {
         let words = |(key, value): (&String, &Param)| self.points[0].label(key, value);
-        self.common.iter().map(words).collect()
+        self.common().iter().map(words).collect()
     }
 
     /// Its case with what the compared rows have in common, under the title of a chart.
     pub(super) fn subtitle(&self) -> String {
-        let words = std::iter::once(self.rule.case.clone()).chain(self.common_in_words());
+        let words = std::iter::once(self.rule().case.clone()).chain(self.common_in_words());
         words.collect::<Vec<_>>().join(", ")
     }
 
@@ -208,7 +192,7 @@ impl Answer {
 
     /// Whether its points are numbers of connections.
     pub(super) fn is_of_users(&self) -> bool {
-        self.rule.along.as_deref() == Some(full::CONNECTIONS)
+        self.rule().along.as_deref() == Some(full::CONNECTIONS)
     }
 
     /// What the instructions allow, where that is one cost for all of it, in words and as a number.

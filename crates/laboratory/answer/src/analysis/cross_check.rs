@@ -71,11 +71,7 @@ pub enum Agreement {
 /// One for each cell that toll loaded and other programs too. A report lists them under each other, so they are decided
 /// together.
 pub(super) fn all(rows: &[Arc<Row>]) -> Vec<CrossCheck> {
-    let rest = |of: &Row| {
-        let mut params = of.params.clone();
-        params.remove(full::CLIENT);
-        (of.case.to_owned(), params)
-    };
+    let rest = |of: &Row| (of.case.clone(), of.params.without([full::CLIENT]));
     let mut checks = Vec::new();
     let client = |of: &Row| of.cell().map(|cell| cell.load.client);
     let is_of_toll = |of: &&Row| client(of) == Some(Client::Toll);

@@ -82,10 +82,9 @@ impl Decisions {
 /// What each answer of a rule compares, not yet decided.
 fn families(rule: &AnswerRule, rows: &[Arc<Row>]) -> Vec<Vec<RowRatio>> {
     let own = groups(rule, rows).into_iter().filter(|(common, _)| rule.is_compared_at(common));
-    let own = grouped(own.map(|(mut common, cells)| {
-        rule.along.as_ref().map(|along| common.remove(along));
-        (common, compared(rule, &cells))
-    }));
+    let own =
+        own.map(|(common, rows)| (common.without(rule.along.as_deref()), compared(rule, &rows)));
+    let own = grouped(own);
     let mut families: Vec<Vec<RowRatio>> = own.into_iter().map(|(_, own)| own.concat()).collect();
     families.resize_with(families.len().max(1), Vec::new);
     let written = authored::compared(rule, rows);

@@ -37,9 +37,9 @@ impl Analysis {
         let of_cells: Vec<&Row> =
             self.cells.iter().map(Arc::as_ref).filter(|cell| cell.library.is_none()).collect();
         let mut findings = self.of_trials(&of_cells);
-        let by_rule = grouped(self.answers.iter().map(|answer| (answer.place, answer)));
+        let by_rule = grouped(self.answers.iter().map(|answer| (answer.place(), answer)));
         let answers = by_rule.iter().filter_map(|(_, of_rule): &(usize, Vec<&Answer>)| {
-            Some((of_rule[0].rule.case.clone(), answer::answer(self, of_rule)?))
+            Some((of_rule[0].rule().case.clone(), answer::answer(self, of_rule)?))
         });
         findings.answers = caveats::once(answer::told_apart(answers.collect()))
             .into_iter()

@@ -74,7 +74,7 @@ struct AnswerFields<'a> {
     case: &'a str,
     metric: Metric,
     compare: &'a str,
-    common: &'a Params,
+    common: Params,
     bars: Vec<BarFields<'a>>,
     published: &'a [Published],
     predictions: &'a [Prediction],
@@ -146,26 +146,26 @@ impl Serialize for Answer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let place = |point: &Point| point.value_along().unwrap_or_default();
         let fields = AnswerFields {
-            question: &self.rule.question,
+            question: &self.rule().question,
             headline: &self.headline,
             notes: &self.notes,
             derived: &self.derived,
             purity: &self.purity,
             caveats: &self.caveats,
-            case: &self.rule.case,
-            metric: self.rule.metric,
-            compare: &self.rule.compare,
-            common: &self.common,
+            case: &self.rule().case,
+            metric: self.rule().metric,
+            compare: &self.rule().compare,
+            common: self.common(),
             bars: self
                 .points
                 .iter()
                 .flat_map(|point| BarFields::all(&place(point), point))
                 .collect(),
-            published: &self.rule.published,
+            published: &self.rule().published,
             predictions: &self.predictions,
             bill: &self.bill,
             loopback: &self.loopback,
-            curve: self.rule.along.as_ref().map(|along| CurveFields {
+            curve: self.rule().along.as_ref().map(|along| CurveFields {
                 along,
                 points: self
                     .points

@@ -176,6 +176,11 @@ impl Point {
         self.rule.along.as_ref().map(|along| self.label_at(along))
     }
 
+    /// What it has in common with the other points of its answer.
+    pub(super) fn common_along(&self) -> Params {
+        self.common.without(self.rule.along.as_deref())
+    }
+
     /// The value that all of it has of a key, in words; empty where it has none.
     pub(super) fn label_at(&self, key: &str) -> String {
         self.common.get(key).map_or_else(String::new, |value| self.label(key, value))

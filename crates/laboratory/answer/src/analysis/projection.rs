@@ -86,9 +86,7 @@ pub(super) fn projections(compared: &[Point]) -> Vec<Projection> {
         // By what the cells have in common but their cores: the key with the highest figure is
         // shown.
         let groups = grouped(compared.iter().filter_map(|point| {
-            let mut common = point.common.clone();
-            common.remove(full::CORES);
-            Some((common, step(point, &entry.value)?))
+            Some((point.common.without([full::CORES]), step(point, &entry.value)?))
         }));
         let height =
             |steps: &[Step<'_>]| steps.iter().map(|step| step.figure.median()).fold(0.0, f64::max);

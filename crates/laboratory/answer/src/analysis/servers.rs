@@ -51,12 +51,9 @@ impl Servers {
         let is_of_several =
             |of: &&Point| of.rule.along.is_none() && of.rule.compare != full::SERVER;
         unique(compared.iter().flat_map(|of_rule| {
-            let of_servers = grouped(of_rule.iter().filter(is_of_several).map(|of| {
-                let mut common = of.common.clone();
-                common.remove(full::SERVER);
-                (common, of)
-            }));
-            of_servers.into_iter().filter_map(|(common, of)| Self::of(&common, &of))
+            let of_several = of_rule.iter().filter(is_of_several);
+            let of_servers = of_several.map(|of| (of.common.without([full::SERVER]), of));
+            grouped(of_servers).into_iter().filter_map(|(common, of)| Self::of(&common, &of))
         }))
     }
 

@@ -1,75 +1,16 @@
 //! Figures by a number, which is plotted by its logarithm: equal factors are equal distances.
 
 use answer::findings::{self, Axis, ChartLine, Dot};
+use minijinja::context;
+use minijinja::value::Value;
 use serde::Serialize;
 use units::Unit;
 
 use super::scale::{AxisScale, Tick, rounded};
 
-/// A drawing of curves, or of dots alone.
-#[derive(Debug, Serialize)]
-pub(crate) struct DrawnCurve {
-    title: String,
-    subtitle: String,
-    x_axis: String,
-    y_axis: String,
-    /// The chart in words, for readers who cannot see it.
-    description: String,
-    /// Of the plot, in pixels.
-    height: f64,
-    /// The names of several lines.
-    legend: Vec<LegendKey>,
-    /// For the longest of them right of the lines, in characters; 0 where they are too long for that,
-    /// and are above the plot.
-    room: usize,
-    /// Of the numbers, in percent.
-    xs: Vec<XTick>,
-    /// Of the figures, in pixels.
-    ys: Vec<Tick>,
-    /// For the longest of their labels, in characters.
-    y_room: usize,
-    segments: Vec<Segment>,
-    dots: Vec<DrawnDot>,
-    published: Vec<DrawnDot>,
-    bound: Option<Tick>,
-    /// Thin, what no figure of a line crosses.
-    limits: Vec<Segment>,
-    knees: Vec<DrawnDot>,
-    notes: Vec<String>,
-    /// In percent, as the numbers.
-    marks: Vec<Tick>,
-}
-
-/// What a colour means.
-#[derive(Debug, Serialize)]
-struct LegendKey {
-    series: usize,
-    label: String,
-    /// Where its line ends, in pixels, but so far from the others that all can be read.
-    y: f64,
-}
-
-/// A label of a number.
-#[derive(Debug, Serialize)]
-struct XTick {
-    #[serde(flatten)]
-    tick: Tick,
-    /// Whether only a wide screen has room for it.
-    is_spare: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct Segment {
-    series: usize,
-    x1: f64,
-    y1: f64,
-    x2: f64,
-    y2: f64,
-}
-
 /// A figure with its range.
 #[derive(Debug, Serialize)]
-struct DrawnDot {
+struct PlacedDot {
     series: usize,
     x: f64,
     y: f64,
@@ -90,79 +31,79 @@ const APART: f64 = 16.0;
 /// Longer names of lines have no room beside the plot, in characters.
 const LONGEST: usize = 18;
 
-impl DrawnCurve {
-    /// Figures that cannot be plotted are left out: on an axis of factors, those that are not positive.
-    pub(super) fn of(curve: &findings::Curve) -> Self {
-        let places = Places::of(curve);
-        let (mut dots, mut segments) = (Vec::new(), Vec::new());
-        let (mut published, mut legend): (Vec<DrawnDot>, Vec<LegendKey>) = (Vec::new(), Vec::new());
-        let series = series(&curve.lines);
-        for (line, series) in curve.lines.iter().zip(series.iter().copied()) {
-            let plotted: Vec<DrawnDot> =
-                line.dots.iter().filter_map(|figure| places.dot(series, figure)).collect();
-            let y = plotted.last().map_or(HEIGHT, |dot| dot.y);
-            legend.push(LegendKey { series, label: line.label.clone(), y });
-            if line.is_joined {
-                segments.extend(joined(series, &plotted));
+/// A name of a line: its colour, and where its line ends, in pixels, but so far from the others that all can be read.
+type LegendKey = (usize, Tick);
+
+/// Curves, or dots alone: numbers lie in percent, figures in pixels. Figures that cannot be plotted are left out: on an
+/// axis of factors, those that are not positive.
+pub(crate) fn curve(curve: &findings::Curve) -> Value {
+    let places = Places::of(curve);
+    let (mut dots, mut segments) = (Vec::new(), Vec::new());
+    let (mut published, mut legend): (Vec<PlacedDot>, Vec<LegendKey>) = (Vec::new(), Vec::new());
+    let series = series(&curve.lines);
+    for (line, series) in curve.lines.iter().zip(series.iter().copied()) {
+        let plotted: Vec<PlacedDot> =
+            line.dots.iter().filter_map(|figure| places.dot(series, figure)).collect();
+        let at = plotted.last().map_or(HEIGHT, |dot| dot.y);
+        legend.push((series, Tick { at, label: line.label.clone() }));
+        if line.is_joined {
+            segments.extend(joined(series, &plotted));
+        }
+        dots.extend(plotted);
+        for figure in &line.dots {
+            for (title, y) in &figure.published {
+                let of = Dot { x: figure.x, y: *y, title: title.clone(), ..Dot::default() };
+                // What was published of several lines is plotted once.
+                let is_new = !published.iter().any(|known| known.title == *title);
+                published.extend(places.dot(series, &of).filter(|_| is_new));
             }
-            dots.extend(plotted);
-            for figure in &line.dots {
-                for (title, y) in &figure.published {
-                    let of = Dot { x: figure.x, y: *y, title: title.clone(), ..Dot::default() };
-                    // What was published of several lines is plotted once.
-                    let is_new = !published.iter().any(|known| known.title == *title);
-                    published.extend(places.dot(series, &of).filter(|_| is_new));
-                }
-            }
         }
-        let (mut limits, mut knees) = (Vec::new(), Vec::new());
-        for limit in &curve.limits {
-            let series = series[limit.line];
-            let at = |(x, y): (f64, f64), title: &str| {
-                let title = title.to_owned();
-                places.dot(series, &Dot { x, y, title, ..Dot::default() })
-            };
-            let plotted: Vec<DrawnDot> =
-                limit.points.iter().filter_map(|point| at(*point, "")).collect();
-            limits.extend(joined(series, &plotted));
-            knees.extend(limit.knee.as_ref().and_then(|(title, point)| at(*point, title)));
-        }
-        let ys = places.ys();
-        let bound = curve
-            .bound
-            .as_ref()
-            .and_then(|(label, value)| Some(Tick { at: places.y(*value)?, label: label.clone() }));
-        let mark =
-            |(label, x): &(String, f64)| Some(Tick { at: places.x(*x)?, label: label.clone() });
-        let marks = curve.marks.iter().map(|(label, _)| format!("{label}."));
-        let description: Vec<String> = curve.lines.iter().map(in_words).chain(marks).collect();
-        Self {
-            title: curve.title.clone(),
-            subtitle: curve.subtitle.clone(),
-            x_axis: curve.x_axis.clone(),
-            y_axis: curve.y_axis.clone(),
-            description: description.join(" "),
-            marks: curve.marks.iter().filter_map(mark).collect(),
-            height: HEIGHT,
-            room: room(&legend),
-            legend: spread(legend),
-            xs: places.xs(curve),
-            y_room: ys.iter().map(|tick| tick.label.chars().count()).max().unwrap_or(0),
-            ys,
-            segments,
-            dots,
-            published,
-            bound,
-            limits,
-            knees,
-            notes: curve.notes.clone(),
-        }
+    }
+    let (mut limits, mut knees) = (Vec::new(), Vec::new());
+    for limit in &curve.limits {
+        let series = series[limit.line];
+        let at = |(x, y): (f64, f64), title: &str| {
+            places.dot(series, &Dot { x, y, title: title.to_owned(), ..Dot::default() })
+        };
+        let plotted: Vec<PlacedDot> =
+            limit.points.iter().filter_map(|point| at(*point, "")).collect();
+        limits.extend(joined(series, &plotted));
+        knees.extend(limit.knee.as_ref().and_then(|(title, point)| at(*point, title)));
+    }
+    let ys = places.ys();
+    let tick = |label: &String, at| Some(Tick { at: at?, label: label.clone() });
+    let marks = curve.marks.iter().map(|(label, _)| format!("{label}."));
+    let description: Vec<String> = curve.lines.iter().map(in_words).chain(marks).collect();
+    context! {
+        kind => "curve",
+        title => curve.title,
+        subtitle => curve.subtitle,
+        x_axis => curve.x_axis,
+        y_axis => curve.y_axis,
+        notes => curve.notes,
+        // The chart in words, for readers who cannot see it.
+        description => description.join(" "),
+        height => HEIGHT,
+        room => room(&legend),
+        legend => spread(legend),
+        xs => places.xs(curve),
+        // For the longest label of a figure, in characters.
+        y_room => ys.iter().map(|tick| tick.label.chars().count()).max().unwrap_or(0),
+        ys,
+        segments,
+        dots,
+        published,
+        bound => curve.bound.as_ref().and_then(|(label, value)| tick(label, places.y(*value))),
+        // Thin, what no figure of a line crosses.
+        limits,
+        knees,
+        marks => curve.marks.iter().filter_map(|(label, x)| tick(label, places.x(*x))).collect::<Vec<_>>(),
     }
 }
 
-/// For the names of lines beside the plot.
+/// For the longest name right of the lines, in characters; 0 where they are too long for that, and are above the plot.
 fn room(legend: &[LegendKey]) -> usize {
-    let longest = legend.iter().map(|key| key.label.chars().count()).max().unwrap_or(0);
+    let longest = legend.iter().map(|(_, key)| key.label.chars().count()).max().unwrap_or(0);
     if legend.len() > 1 && longest <= LONGEST { longest + 1 } else { 0 }
 }
 
@@ -171,17 +112,17 @@ fn spread(mut legend: Vec<LegendKey>) -> Vec<LegendKey> {
     if legend.len() < 2 {
         return Vec::new();
     }
-    legend.sort_by(|a, b| a.y.total_cmp(&b.y));
+    legend.sort_by(|(_, a), (_, b)| a.at.total_cmp(&b.at));
     // What lies too low is pushed up again by those below it.
     let mut least = f64::NEG_INFINITY;
-    for key in &mut legend {
-        key.y = key.y.max(least);
-        least = key.y + APART;
+    for (_, key) in &mut legend {
+        key.at = key.at.max(least);
+        least = key.at + APART;
     }
     let mut most = HEIGHT;
-    for key in legend.iter_mut().rev() {
-        key.y = rounded(key.y.min(most));
-        most = key.y - APART;
+    for (_, key) in legend.iter_mut().rev() {
+        key.at = rounded(key.at.min(most));
+        most = key.at - APART;
     }
     legend
 }
@@ -197,13 +138,9 @@ fn series(lines: &[ChartLine]) -> Vec<usize> {
 }
 
 /// Lines from each dot to the next.
-fn joined(series: usize, dots: &[DrawnDot]) -> impl Iterator<Item = Segment> {
-    dots.windows(2).map(move |pair| Segment {
-        series,
-        x1: pair[0].x,
-        y1: pair[0].y,
-        x2: pair[1].x,
-        y2: pair[1].y,
+fn joined(series: usize, dots: &[PlacedDot]) -> impl Iterator<Item = Value> {
+    dots.windows(2).map(move |pair| {
+        context! { series, x1 => pair[0].x, y1 => pair[0].y, x2 => pair[1].x, y2 => pair[1].y }
     })
 }
 
@@ -262,8 +199,8 @@ impl Places {
         Some(rounded(HEIGHT * (1.0 - share)))
     }
 
-    fn dot(&self, series: usize, figure: &Dot) -> Option<DrawnDot> {
-        Some(DrawnDot {
+    fn dot(&self, series: usize, figure: &Dot) -> Option<PlacedDot> {
+        Some(PlacedDot {
             series,
             x: self.x(figure.x)?,
             y: self.y(figure.y)?,
@@ -277,8 +214,8 @@ impl Places {
         })
     }
 
-    /// One for each number, as far as they have room.
-    fn xs(&self, curve: &findings::Curve) -> Vec<XTick> {
+    /// One for each number, as far as they have room; spare is one for which only a wide screen has room.
+    fn xs(&self, curve: &findings::Curve) -> Vec<Value> {
         let dots = curve.lines.iter().flat_map(|line| &line.dots);
         let tick = |dot: &Dot| Some(Tick { at: self.x(dot.x)?, label: dot.x_label.clone() });
         let mut ticks: Vec<Tick> = dots.filter_map(tick).collect();
@@ -296,7 +233,7 @@ impl Places {
             if !is_spare {
                 end_on_phone = tick.at + half_on_phone;
             }
-            Some(XTick { tick, is_spare })
+            Some(context! { at => tick.at, label => tick.label, is_spare })
         };
         ticks.into_iter().filter_map(has_room).collect()
     }
@@ -354,6 +291,7 @@ fn share(value: f64, low: f64, high: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value as Json;
     use units::Quantity;
 
     use super::*;
@@ -379,27 +317,34 @@ mod tests {
         }
     }
 
-    fn numbers(plotted: &DrawnCurve) -> Vec<&str> {
-        plotted.xs.iter().map(|of| of.tick.label.as_str()).collect()
+    /// What the template gets.
+    fn plotted(curve: &findings::Curve) -> Json {
+        serde_json::to_value(super::curve(curve)).unwrap()
     }
 
-    fn labels(ticks: &[Tick]) -> Vec<&str> {
-        ticks.iter().map(|tick| tick.label.as_str()).collect()
+    fn all<'a>(of: &'a Json, name: &str) -> Vec<&'a Json> {
+        of.as_array().unwrap().iter().map(|each| &each[name]).collect()
+    }
+
+    fn number(of: &Json) -> f64 {
+        of.as_f64().unwrap()
     }
 
     #[test]
     fn equal_factors_are_equal_distances() {
-        let plotted =
-            DrawnCurve::of(&curve(vec![dot(64.0, 4.0), dot(256.0, 2.0), dot(1024.0, 1.0)]));
-        let [a, b, c] = &plotted.dots[..] else { panic!() };
-        assert!((b.x - a.x - (c.x - b.x)).abs() < 0.02, "{plotted:?}");
-        assert!((b.y - a.y - (c.y - b.y)).abs() < 0.02, "{plotted:?}");
-        assert_eq!((a.x, c.x), (MARGIN, 100.0 - MARGIN));
-        let [low, high] = a.range.unwrap();
-        assert!(high < a.y && a.y < low, "upwards is more");
-        assert_eq!(labels(&plotted.ys), ["0.5", "1", "2", "5"]);
-        assert_eq!(numbers(&plotted), ["64", "256", "1024"]);
-        assert_eq!(plotted.segments.len(), 2);
+        let plotted = plotted(&curve(vec![dot(64.0, 4.0), dot(256.0, 2.0), dot(1024.0, 1.0)]));
+        let places =
+            |name: &str| all(&plotted["dots"], name).into_iter().map(number).collect::<Vec<_>>();
+        let (xs, ys) = (places("x"), places("y"));
+        for of in [&xs, &ys] {
+            assert!((of[1] - of[0] - (of[2] - of[1])).abs() < 0.02, "{plotted}");
+        }
+        assert_eq!((xs[0], xs[2]), (MARGIN, 100.0 - MARGIN));
+        let [low, high] = [0, 1].map(|end| number(&plotted["dots"][0]["range"][end]));
+        assert!(high < ys[0] && ys[0] < low, "upwards is more");
+        assert_eq!(all(&plotted["ys"], "label"), ["0.5", "1", "2", "5"]);
+        assert_eq!(all(&plotted["xs"], "label"), ["64", "256", "1024"]);
+        assert_eq!(plotted["segments"].as_array().unwrap().len(), 2);
     }
 
     #[test]
@@ -408,19 +353,21 @@ mod tests {
         let unit = Quantity::BitsPerSecond.unit_for([4e9]);
         curve.axis = Axis::FromZero(unit);
         curve.lines[0].is_joined = false;
-        let plotted = DrawnCurve::of(&curve);
-        assert_eq!(labels(&plotted.ys), ["0", "1", "2", "3", "4", "5"]);
-        assert_eq!(plotted.dots[0].y - plotted.dots[1].y, HEIGHT / 5.0);
-        assert!(plotted.segments.is_empty());
+        let plotted = plotted(&curve);
+        assert_eq!(all(&plotted["ys"], "label"), ["0", "1", "2", "3", "4", "5"]);
+        let [first, second] = [0, 1].map(|at| number(&plotted["dots"][at]["y"]));
+        assert_eq!(first - second, HEIGHT / 5.0);
+        assert_eq!(plotted["segments"], serde_json::json!([]));
         // Two labels at one place could not be read.
-        assert_eq!(numbers(&plotted), ["1", "2"]);
+        assert_eq!(all(&plotted["xs"], "label"), ["1", "2"]);
     }
 
     #[test]
     fn a_phone_has_room_for_fewer_numbers() {
         let mut curve = curve((0..8).map(|power| dot(1024.0 * 2f64.powi(power), 1.0)).collect());
         let spare = |curve: &findings::Curve| {
-            DrawnCurve::of(curve).xs.iter().map(|of| of.is_spare).collect::<Vec<_>>()
+            let plotted = plotted(curve);
+            all(&plotted["xs"], "is_spare").into_iter().map(|of| *of == true).collect::<Vec<_>>()
         };
         for dot in &mut curve.lines[0].dots {
             dot.x_label = "1".to_owned();
@@ -438,35 +385,36 @@ mod tests {
         curve.axis = Axis::FromZero(Quantity::PerSecond.unit_for([10.0]));
         let line = |label: &str| ChartLine { label: label.to_owned(), ..curve.lines[0].clone() };
         curve.lines = vec![line("a"), line("bb"), line("ccc")];
-        let plotted = DrawnCurve::of(&curve);
-        let ys: Vec<f64> = plotted.legend.iter().map(|key| key.y).collect();
+        let room_and_legend = |curve: &findings::Curve| {
+            let plotted = plotted(curve);
+            (number(&plotted["room"]), plotted["legend"].as_array().unwrap().clone())
+        };
+        let (room, legend) = room_and_legend(&curve);
+        let ys: Vec<f64> = legend.iter().map(|key| number(&key[1]["at"])).collect();
         assert!(ys.windows(2).all(|pair| pair[1] - pair[0] >= APART), "{ys:?}");
-        assert_eq!(plotted.room, 4);
+        assert_eq!(room, 4.0);
         curve.lines[0].label = "too long for the right side".to_owned();
-        let plotted = DrawnCurve::of(&curve);
-        assert_eq!((plotted.room, plotted.legend.len()), (0, 3), "they are above the plot");
+        let (room, legend) = room_and_legend(&curve);
+        assert_eq!((room, legend.len()), (0.0, 3), "they are above the plot");
         curve.lines.truncate(1);
-        assert!(DrawnCurve::of(&curve).legend.is_empty(), "one line needs no name");
+        assert!(room_and_legend(&curve).1.is_empty(), "one line needs no name");
     }
 
     #[test]
     fn the_axis_of_a_share_ends_at_the_whole() {
         let mut curve = curve(vec![dot(1.0, 0.2), dot(2.0, 0.4)]);
         curve.axis = Axis::Share(Quantity::Share.unit_for([]));
-        assert_eq!(labels(&DrawnCurve::of(&curve).ys).last(), Some(&"100"));
+        assert_eq!(*all(&plotted(&curve)["ys"], "label").last().unwrap(), "100");
     }
 
     #[test]
     fn a_mark_lies_at_its_number_and_is_told() {
         let mut curve = curve(vec![dot(64.0, 0.9), dot(1024.0, 1.2)]);
         curve.marks = vec![("a is ahead from 1024 on".to_owned(), 1024.0)];
-        let plotted = DrawnCurve::of(&curve);
-        assert_eq!(plotted.marks[0].at, plotted.dots[1].x);
-        assert!(
-            plotted.description.ends_with("a is ahead from 1024 on."),
-            "{}",
-            plotted.description
-        );
+        let plotted = plotted(&curve);
+        assert_eq!(plotted["marks"][0]["at"], plotted["dots"][1]["x"]);
+        let description = plotted["description"].as_str().unwrap();
+        assert!(description.ends_with("a is ahead from 1024 on."), "{description}");
     }
 
     #[test]
@@ -476,10 +424,10 @@ mod tests {
             dot.published = vec![("Xeon".to_owned(), 2.64)];
         }
         curve.bound = Some(("x".to_owned(), 0.5));
-        let plotted = DrawnCurve::of(&curve);
-        assert_eq!(plotted.published.len(), 1, "what is published once is drawn once");
-        assert_eq!(plotted.published[0].x, plotted.dots[0].x);
-        assert_eq!(plotted.bound.unwrap().at, HEIGHT);
+        let plotted = plotted(&curve);
+        let xs = all(&plotted["published"], "x");
+        assert_eq!(xs, [&plotted["dots"][0]["x"]], "what is published once is drawn once");
+        assert_eq!(plotted["bound"]["at"], HEIGHT);
     }
 
     #[test]
@@ -496,19 +444,22 @@ mod tests {
             points: vec![(1.0, 150.0), (10.0, 1_500.0), (100.0, 1_500.0)],
             knee: Some(("b: knee at 10 users".into(), (10.0, 1_500.0))),
         }];
-        let plotted = DrawnCurve::of(&curve);
-        let [rising, level] = &plotted.limits[..] else { panic!("{plotted:?}") };
-        assert_eq!((rising.series, level.series, plotted.dots[2].series), (1, 1, 1));
-        assert!(rising.y1 > rising.y2 && level.y1 == level.y2, "{plotted:?}");
-        assert_eq!((plotted.knees[0].x, plotted.knees[0].y), (50.0, 0.0), "it is the highest");
-        assert_eq!(plotted.knees[0].title, "b: knee at 10 users");
+        let plotted = plotted(&curve);
+        let [rising, level] = &plotted["limits"].as_array().unwrap()[..] else {
+            panic!("{plotted}")
+        };
+        assert_eq!([&rising["series"], &level["series"], &plotted["dots"][2]["series"]], [1, 1, 1]);
+        assert!(number(&rising["y1"]) > number(&rising["y2"]), "{plotted}");
+        assert_eq!(level["y1"], level["y2"], "{plotted}");
+        let knee = &plotted["knees"][0];
+        assert_eq!([&knee["x"], &knee["y"]], [50.0, 0.0], "it is the highest");
+        assert_eq!(knee["title"], "b: knee at 10 users");
     }
 
     #[test]
     fn what_is_no_cost_is_not_drawn() {
-        let plotted =
-            DrawnCurve::of(&curve(vec![dot(64.0, f64::NAN), dot(256.0, 0.0), dot(1024.0, 1.0)]));
-        assert_eq!(plotted.dots.len(), 1);
-        assert!(DrawnCurve::of(&curve(Vec::new())).dots.is_empty());
+        let dots = |dots| plotted(&curve(dots))["dots"].as_array().unwrap().len();
+        assert_eq!(dots(vec![dot(64.0, f64::NAN), dot(256.0, 0.0), dot(1024.0, 1.0)]), 1);
+        assert_eq!(dots(Vec::new()), 0);
     }
 }

@@ -6,7 +6,7 @@ use answer::findings::{Chart, Column, Findings, ShownAnswer, Table};
 use minijinja::context;
 use minijinja::value::Value;
 
-use crate::chart::DrawnChart;
+use crate::chart::{chart, curve};
 
 /// With questions and charts that are numbered through.
 pub(super) fn found(findings: &Findings) -> Value {
@@ -14,7 +14,7 @@ pub(super) fn found(findings: &Findings) -> Value {
     let mut charts = |charts: &[Chart]| {
         let numbered = |of| {
             figure += 1;
-            context! { number => figure, chart => DrawnChart::of(of) }
+            context! { number => figure, chart => chart(of) }
         };
         charts.iter().map(numbered).collect::<Vec<Value>>()
     };
@@ -78,7 +78,7 @@ fn table(table: &Table) -> Value {
         title => table.title,
         count => table.count,
         about => table.about,
-        chart => table.chart.as_ref().map(DrawnChart::curve),
+        chart => table.chart.as_ref().map(curve),
         columns,
         rows => table.rows(),
         notes => table.notes,

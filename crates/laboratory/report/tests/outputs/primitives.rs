@@ -102,7 +102,11 @@ fn answer() -> Answer {
     let point = |size: u64, factor: f64| Point {
         rule: rule.clone(),
         place: 99,
-        common: BTreeMap::from([("size".to_owned(), format!("{}KiB", size / 1024))]).into(),
+        common: BTreeMap::from([
+            ("cipher".to_owned(), format!("AES-128-GCM {HOSTILE}")),
+            ("size".to_owned(), format!("{}KiB", size / 1024)),
+        ])
+        .into(),
         figures: vec![of("old", size, 0.6 * factor), of("new", size, 0.3 * factor)],
         decisions: Arc::default(),
     };
@@ -114,7 +118,6 @@ fn answer() -> Answer {
             advice: None,
         }),
         caveats: vec![format!("one lies: {HOSTILE}").into()],
-        common: BTreeMap::from([("cipher".to_owned(), format!("AES-128-GCM {HOSTILE}"))]).into(),
         ..Answer::plain(vec![point(1024, 1.5), point(8192, 1.0)])
     }
 }
@@ -171,7 +174,7 @@ fn the_page_has_answers_drawings_tables_and_what_was_left_out() {
 fn a_study_of_tables_alone_mentions_no_trials() {
     let mut run = run();
     run.analysis.cells.clear();
-    run.analysis.answers.retain(|answer| answer.rule.case == "ciphers");
+    run.analysis.answers.retain(|answer| answer.rule().case == "ciphers");
     run.lines.clear();
     let page = run.html();
     for heading in ["Every trial", "Where the CPU time went", "There is no answer"] {

@@ -22,23 +22,23 @@ use crate::wording::{
 /// What the combinations of one answer show together.
 pub(super) fn answer(analysis: &Analysis, answers: &[&Answer]) -> Option<ShownAnswer> {
     let first = answers.first()?;
-    let of_rule = |of: &&Projection| of.rule == first.place;
+    let of_rule = |of: &&Projection| of.rule == first.place();
     let tables = [Some(figures(answers)), derived(answers), bill::table(answers)];
     let projections = analysis.projections.iter().filter(of_rule).map(projection);
     let loopback =
         answers.iter().filter_map(|answer| Some(answer.loopback.as_ref()?.sentence.clone()));
     // What several answers have in common is said with the first.
     let is_mentioned = |of: &&String| {
-        let mut before = analysis.answers.iter().take_while(|other| other.place < first.place);
+        let mut before = analysis.answers.iter().take_while(|other| other.place() < first.place());
         before.any(|other| other.purity.as_ref() == Some(*of))
     };
     let purity = answers.iter().filter_map(|answer| answer.purity.as_ref());
     let purity = purity.filter(|of| !is_mentioned(of)).cloned();
     let mut figures = answers.iter().flat_map(|answer| answer.shown());
     let is_projected = figures.any(|of| !of.projected.is_empty());
-    let published: Vec<String> = match first.rule.metric.row().kind {
+    let published: Vec<String> = match first.rule().metric.row().kind {
         Kind::Cycles => first
-            .rule
+            .rule()
             .published
             .iter()
             .map(|of| format!("Published: {}: {}.", of.what, of.says))
@@ -67,7 +67,7 @@ fn headline(answers: &[&Answer]) -> Option<Headline> {
             let median = bar.figure.as_ref()?.median();
             Some(Shown { label, median, mark: bar.mark, ratio: bar.ratio.as_ref() })
         });
-    of_figures(answers[0].rule.metric, answers[0].operation(), shown.collect())
+    of_figures(answers[0].rule().metric, answers[0].operation(), shown.collect())
 }
 
 /// Answers whose titles are the same have that of their case besides.
@@ -87,13 +87,13 @@ const PROJECTED: &str = "Projected, not measured: the rate of one core at the me
 
 /// `Rate of one core, by certificate key along cores`.
 fn title(answer: &Answer) -> String {
-    if let Some(question) = &answer.rule.question {
+    if let Some(question) = &answer.rule().question {
         return question.clone();
     }
     let words = |key: &str| full::name(key).replace('-', " ");
-    let metric = capitalized(&words_of(answer.operation(), answer.rule.metric.row().words));
-    let along = answer.rule.along.as_ref().map(|along| format!(" along {}", words(along)));
-    format!("{metric}, by {}{}", words(&answer.rule.compare), along.unwrap_or_default())
+    let metric = capitalized(&words_of(answer.operation(), answer.rule().metric.row().words));
+    let along = answer.rule().along.as_ref().map(|along| format!(" along {}", words(along)));
+    format!("{metric}, by {}{}", words(&answer.rule().compare), along.unwrap_or_default())
 }
 
 /// A row for each cell.
@@ -102,7 +102,7 @@ fn figures(answers: &[&Answer]) -> Table {
         answers.iter().flat_map(|answer| rows(answer)).collect();
     let labels: Vec<Vec<String>> = rows.iter().map(|(label, _)| label.clone()).collect();
     let labels = without_what_is_common(&labels);
-    let (first, rule) = (answers[0], &answers[0].rule);
+    let (first, rule) = (answers[0], answers[0].rule());
     let figures = rows.iter().filter_map(|(_, bar)| bar.figure.as_ref());
     let unit = rule.metric.row().quantity.unit_for(figures.map(Figure::median));
     let bars = || rows.iter().map(|(_, bar)| *bar);
@@ -257,7 +257,7 @@ fn projection(of: &Projection) -> Table {
 fn charts(answers: &[&Answer]) -> Vec<Chart> {
     let lines: Vec<Chart> =
         answers.iter().filter_map(|of| Some(Chart::Curve(curves::chart(of)?))).collect();
-    let bars = match &answers[0].rule.along {
+    let bars = match &answers[0].rule().along {
         Some(_) if !lines.is_empty() => Vec::new(),
         Some(_) => bars::along(answers),
         None => bars::side_by_side(answers).into_iter().collect(),

@@ -36,14 +36,14 @@ pub(super) fn combinations(answers: &[&Answer]) -> Vec<String> {
 pub(super) fn subtitle(answers: &[&Answer]) -> String {
     match answers {
         [only] => only.subtitle(),
-        [first, ..] => first.rule.case.clone(),
+        [first, ..] => first.rule().case.clone(),
         [] => String::new(),
     }
 }
 
 fn chart(answers: &[&Answer], rows: Vec<BarRow>) -> Option<Bars> {
     let answer = answers.first()?;
-    let metric = answer.rule.metric.row();
+    let metric = answer.rule().metric.row();
     let unit = unit(metric.quantity, &rows);
     Some(Bars {
         title: capitalized(&words_of(answer.operation(), metric.words)),
@@ -89,7 +89,7 @@ fn row(label: String, bars: &[&RowFigure], point: &Point, name: fn(&RowFigure) -
 pub(super) fn along(answers: &[&Answer]) -> Vec<Bars> {
     let (rows, points): (Vec<BarRow>, Vec<&Point>) = rows_along(answers).into_iter().unzip();
     // Beside what a CPU-second gives, it would say nothing.
-    let is_of_all = |answer: &&Answer| answer.rule.metric.row().kind == Kind::Throughput;
+    let is_of_all = |answer: &&Answer| answer.rule().metric.row().kind == Kind::Throughput;
     let has_busy = answers.first().is_some_and(is_of_all)
         && points.iter().flat_map(|point| point.shown()).any(|of| server_busy(of).is_some());
     let busy = has_busy.then(|| {
@@ -138,9 +138,9 @@ fn server_busy(of: &RowFigure) -> Option<Figure> {
 
 /// What an axis of the metric counts, and which way is better.
 pub(super) fn axis(answer: &Answer, unit: &Unit) -> String {
-    let row = answer.rule.metric.row();
+    let row = answer.rule().metric.row();
     let axis = words_of(answer.operation(), row.axis);
-    let better = match answer.rule.metric.better() {
+    let better = match answer.rule().metric.better() {
         Some(Better::Higher) => "; higher is better",
         Some(Better::Lower) => "; lower is better",
         None => "",
@@ -195,8 +195,7 @@ mod tests {
         let common = params(&[("target.server", server)]);
         let figures = figures.iter().map(|(label, value)| figure(label, *value, 0.9)).collect();
         let decisions = Arc::default();
-        let point = Point { rule: rule.into(), place: 0, common, figures, decisions };
-        Answer { common: point.common.clone(), ..Answer::plain(vec![point]) }
+        Answer::plain(vec![Point { rule: rule.into(), place: 0, common, figures, decisions }])
     }
 
     #[test]
@@ -229,8 +228,7 @@ mod tests {
             figures: vec![figure("CBC", 3e9 * factor, 0.99), figure("GCM", 9e9 * factor, 0.9)],
             decisions: Arc::default(),
         };
-        let common = params(&[("target.server", "nginx")]);
-        Answer { common, ..Answer::plain(vec![point("1MiB", 0.9), point("4MiB", 1.0)]) }
+        Answer::plain(vec![point("1MiB", 0.9), point("4MiB", 1.0)])
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(super) fn table(cells: &[&Row], answers: &[Answer]) -> Table {
         Column::numbers("trials", "valid/planned", cells.iter().copied().map(trials)),
         text("load", &found),
     ];
-    let is_asked = |metric: &Metric| answers.iter().any(|answer| answer.rule.metric == *metric);
+    let is_asked = |metric: &Metric| answers.iter().any(|answer| answer.rule().metric == *metric);
     let (asked, others): (Vec<Metric>, Vec<Metric>) = Metric::of_cells().partition(is_asked);
     for metric in asked.into_iter().chain(others) {
         let unit = unit(metric, cells.iter().copied());

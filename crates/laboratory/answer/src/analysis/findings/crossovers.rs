@@ -9,7 +9,7 @@ use crate::wording::{capitalized, times};
 
 /// `None` where no crossover is asked for, or the key's values are no numbers.
 pub(super) fn chart(answer: &Answer) -> Option<findings::Curve> {
-    let along = answer.rule.along.as_ref().filter(|_| !answer.crossovers.is_empty())?;
+    let along = answer.rule().along.as_ref().filter(|_| !answer.crossovers.is_empty())?;
     let xs = answer.points.iter().map(|point| point.number(along));
     let xs = xs.collect::<Option<Vec<f64>>>()?;
     let baseline = answer.points.first()?.baseline()?.label.clone();
@@ -17,7 +17,7 @@ pub(super) fn chart(answer: &Answer) -> Option<findings::Curve> {
         let x = *xs.get(of.from_point?)?;
         Some((format!("{} is ahead from {} on", of.label, of.from.as_ref()?), x))
     };
-    let words = answer.rule.metric.row().words;
+    let words = answer.rule().metric.row().words;
     Some(findings::Curve {
         title: format!("{} as a ratio to {baseline}", capitalized(words)),
         subtitle: answer.subtitle(),
@@ -45,7 +45,7 @@ fn line(answer: &Answer, along: &str, xs: &[f64], of: &Crossover) -> ChartLine {
             title: format!("{}, {}: {}", of.label, point.label_at(along), times(ratio)),
             is_doubtful: bar.mark.is_some(),
             is_large: false,
-            published: published::ratio(&answer.rule.published, bar)
+            published: published::ratio(&answer.rule().published, bar)
                 .map(|of| (format!("published: {} had {}", of.who, of.says), of.low))
                 .into_iter()
                 .collect(),

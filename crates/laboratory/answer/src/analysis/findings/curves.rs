@@ -17,10 +17,10 @@ const STEPS: i32 = 40;
 
 /// `None` of an answer that is not drawn so.
 pub(in crate::analysis) fn chart(answer: &Answer) -> Option<findings::Curve> {
-    let metric = answer.rule.metric;
+    let metric = answer.rule().metric;
     let is_of_sizes = metric == Metric::CyclesPerByte && answer.points.len() > 1;
     let is_of_lines = answer.is_of_users() || is_of_sizes;
-    let along = answer.rule.along.as_ref().filter(|_| is_of_lines)?;
+    let along = answer.rule().along.as_ref().filter(|_| is_of_lines)?;
     let figures = answer.shown().filter_map(|bar| bar.figure.as_ref());
     let unit = metric.row().quantity.unit_for(figures.map(Figure::median));
     // A value may lack a figure at some points.
@@ -81,7 +81,7 @@ fn dot(
     (point, bar): (&Point, &RowFigure),
     unit: &Unit,
 ) -> Option<Dot> {
-    let (rule, label) = (&answer.rule, point.label_at(along));
+    let (rule, label) = (answer.rule(), point.label_at(along));
     let figure = bar.figure.as_ref()?;
     let estimate = figure.estimate;
     let x = point.number(along)?;
@@ -145,7 +145,7 @@ fn limit(bounds: &LittlesLawBounds, line: usize, dots: &[Dot], bound: OfUsers) -
 
 /// What the thin lines are, and from what they were computed.
 fn allowed(answer: &Answer) -> String {
-    let formula = match answer.rule.metric {
+    let formula = match answer.rule().metric {
         Metric::ResponseTime => "at least max(D, N x D / cores - Z)",
         _ => "at most min(N / (D + Z), cores / D)",
     };

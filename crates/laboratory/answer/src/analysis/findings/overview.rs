@@ -26,7 +26,7 @@ pub(super) fn tables(cells: &[&Row], answers: &[Answer]) -> Vec<Table> {
 /// are counted.
 fn figures(cells: &[&Row], case: &str, answers: &[Answer]) -> Vec<Figures> {
     let metrics: Vec<Metric> =
-        answers.iter().filter(|of| of.rule.case == case).map(|of| of.rule.metric).collect();
+        answers.iter().filter(|of| of.rule().case == case).map(|of| of.rule().metric).collect();
     let is_of = |columns: &[Figures]| {
         metrics.iter().any(|metric| {
             let metric =

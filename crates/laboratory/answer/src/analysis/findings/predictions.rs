@@ -13,7 +13,8 @@ pub(super) fn tables(answers: &[Answer]) -> Vec<Table> {
 
 fn table(answer: &Answer) -> Table {
     let all = &answer.predictions;
-    let title = [answer.rule.case.clone(), answer.rule.metric.row().words.to_owned()].into_iter();
+    let title =
+        [answer.rule().case.clone(), answer.rule().metric.row().words.to_owned()].into_iter();
     let title = title.chain(answer.common_in_words());
     let words = |text| words_of(answer.operation(), text);
     let name = |of: &Prediction| TableCell::about(&of.cell, of.label.clone());

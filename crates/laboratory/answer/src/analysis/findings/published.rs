@@ -50,9 +50,10 @@ pub(super) fn in_words(answer: &Answer, shapes: &str) -> Option<String> {
     let is_plotted = |of: &&Published| {
         let mut bars = answer.shown();
         !matches!(of.unit, GbpsOfDevice | Pace | Words)
-            && bars.any(|bar| beside(&answer.rule.published, bar).is_some_and(|other| other == *of))
+            && bars
+                .any(|bar| beside(&answer.rule().published, bar).is_some_and(|other| other == *of))
     };
-    let plotted = answer.rule.published.iter().filter(is_plotted);
+    let plotted = answer.rule().published.iter().filter(is_plotted);
     let all: Vec<String> = plotted.map(|of| one_in_words(of, shapes)).collect();
     (!all.is_empty()).then(|| all.join(" "))
 }

@@ -323,7 +323,7 @@ fn a_skipped_target_is_neither_planned_nor_answered() {
         .collect();
     assert_eq!((rows, shown.evidence.len()), (vec![2, 2], 2));
     let [answer] = analysis.answers.as_slice() else { panic!("{:?}", analysis.answers) };
-    assert_eq!(answer.common["target.server"].to_string(), "embedded");
+    assert_eq!(answer.common()["target.server"].to_string(), "embedded");
     assert_eq!(answer.bars().len(), 2);
 }
 

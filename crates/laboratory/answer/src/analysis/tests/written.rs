@@ -305,7 +305,7 @@ fn what_has_nothing_to_be_compared_with_is_left_out_where_others_answer() {
     scene.study.answers.push(suites);
     (0..4).for_each(|cell| scene.measure(cell, 8e9, &SPREAD));
     let rules =
-        |scene: &Scene| scene.analysis().answers.iter().map(|of| of.place).collect::<Vec<_>>();
+        |scene: &Scene| scene.analysis().answers.iter().map(|of| of.place()).collect::<Vec<_>>();
     assert_eq!(rules(&scene), [0, 0, 1, 1]);
     scene.keep(|cell, _| cell > 1);
     scene.skip(server("nginx"));

@@ -101,7 +101,6 @@ fn answer(cells: &[Arc<Row>], case: &str, server: &str, metric: Metric) -> Answe
         decisions: Arc::default(),
     };
     Answer {
-        common: point.common.clone(),
         notes: vec![format!("Of {server}.")],
         purity: (case == "handshakes").then(|| {
             "These were handshakes: 1.00 full handshakes per connection, no request on any, at most \

@@ -247,7 +247,7 @@ pub fn without_nginx() -> Fabricated {
     run.analysis.trials.done = run.lines.len();
     run.analysis.trials.planned = run.lines.len();
     run.analysis.trials.valid = run.lines.iter().filter(|trial| trial.line.valid).count();
-    run.analysis.answers.retain(|answer| !is_nginx(&answer.common));
+    run.analysis.answers.retain(|answer| !is_nginx(&answer.points[0].common));
     run.change_cells(|cell| {
         if is_nginx(&cell.params) {
             empty(cell, TrialCounts::default());

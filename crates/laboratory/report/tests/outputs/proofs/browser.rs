@@ -119,7 +119,7 @@ fn charts_are_drawn_and_nothing_is_loaded() {
     let rates = 3;
     assert_eq!(charts.len(), answers + rates + 2 + 2);
     for (rule, chart) in charts[..answers].iter().enumerate() {
-        let of_rule = run.analysis.answers.iter().filter(|answer| answer.place == rule);
+        let of_rule = run.analysis.answers.iter().filter(|answer| answer.place() == rule);
         let bars: usize = of_rule.map(|answer| answer.shown().count()).sum();
         assert_eq!((&chart["bars"], &chart["rows"]), (&json!(bars), &json!(bars)), "{chart}");
     }
