@@ -196,13 +196,13 @@ metrics! {
     P50: "The median latency of a whole operation." {
         words: "median latency", axis: "from the beginning of an operation to its end",
         quantity: Nanos, beside: P99,
-        of: |line| line.latency_ns.p50.map(|ns| ns as f64),
+        of: |line| line.latency_ns.whole.p50.map(|ns| ns as f64),
         json: "p50_ns", csv: "latency_p50_ns", gauge: "latency_p50",
     }
     P99: "The 99th percentile of the latency of a whole operation." {
         words: "p99 latency", axis: "from the beginning of an operation to its end",
         quantity: Nanos, beside: P50,
-        of: |line| line.latency_ns.p99.map(|ns| ns as f64),
+        of: |line| line.latency_ns.whole.p99.map(|ns| ns as f64),
         json: "p99_ns", csv: "latency_p99_ns", gauge: "latency_p99",
     }
     ResponseTime: "The mean latency of a whole operation." {

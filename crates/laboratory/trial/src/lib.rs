@@ -100,8 +100,8 @@ pub use stood_still::StoodStill;
 pub use tolerances::FREQUENCY_MOVED;
 pub use trial::{Hooks, Measured, Trial};
 pub use trial_record::{
-    ByteCounts, CoreSeries, CpuTimes, LEAST_BODY_BYTES, LatencyNs, PageFigures, SCHEMA, Traffic,
-    TrialRecord,
+    ByteCounts, CoreSeries, CpuTimes, LEAST_BODY_BYTES, LatencyNs, PageFigures, Percentiles,
+    SCHEMA, Traffic, TrialRecord,
 };
 pub use usage::{TaskReading, Usage};
 pub use verdict::Verdict;

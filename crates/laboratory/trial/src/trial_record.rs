@@ -10,7 +10,7 @@ use load::WalkCounts;
 use observe::{Fact, ServerProcess};
 use profile::Profile;
 use serde::{Deserialize, Serialize};
-use serde_with::skip_serializing_none;
+use serde_with::{skip_serializing_none, with_prefix};
 use units::Nanos;
 
 use crate::busy_program::BusyProgram;
@@ -164,17 +164,14 @@ pub struct CpuTimes {
     pub client_run_queue_wait: Option<u64>,
 }
 
-/// Percentiles of the three latencies; absent where there was no such thing to time.
+/// The latencies of what was timed.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LatencyNs {
     /// TCP and TLS, from the start of a connection until it can carry a request.
-    pub connect_p50: Option<u64>,
-    pub connect_p90: Option<u64>,
-    pub connect_p99: Option<u64>,
-    pub connect_p99_9: Option<u64>,
-    pub connect_max: Option<u64>,
+    #[serde(flatten, with = "connect")]
+    pub connect: Percentiles,
     /// Those of the connections whose handshake was full; only where some were resumed.
     pub connect_full_p50: Option<u64>,
     pub connect_full_p99: Option<u64>,
@@ -183,27 +180,18 @@ pub struct LatencyNs {
     pub connect_resumed_p99: Option<u64>,
     /// From the start of an operation until the first byte of its response. Where arrivals are
     /// scheduled, the start is the intended one.
-    pub first_byte_p50: Option<u64>,
-    pub first_byte_p90: Option<u64>,
-    pub first_byte_p99: Option<u64>,
-    pub first_byte_p99_9: Option<u64>,
-    pub first_byte_max: Option<u64>,
+    #[serde(flatten, with = "first_byte")]
+    pub first_byte: Percentiles,
     /// The mean response time, from the start of an operation to its end: of exact times, where the
     /// percentiles are of a histogram.
     pub mean: Option<u64>,
-    /// From the start of an operation to its end.
-    pub p50: Option<u64>,
-    pub p90: Option<u64>,
-    pub p99: Option<u64>,
-    pub p99_9: Option<u64>,
-    pub max: Option<u64>,
+    /// From the start of an operation to its end: `p50` and so on, without a prefix.
+    #[serde(flatten)]
+    pub whole: Percentiles,
     /// From the moment when an operation really began to its end; absent in a closed loop, where
     /// that is the latency above.
-    pub service_p50: Option<u64>,
-    pub service_p90: Option<u64>,
-    pub service_p99: Option<u64>,
-    pub service_p99_9: Option<u64>,
-    pub service_max: Option<u64>,
+    #[serde(flatten, with = "service")]
+    pub service: Percentiles,
     /// How much too long any of these may be: the client left its sockets alone for so long, so that
     /// one wake-up served several. Absent where it looked at each event at once.
     pub coalescing_max: Option<u64>,
@@ -211,6 +199,35 @@ pub struct LatencyNs {
     pub stood_still: Option<StoodStill>,
     /// The HdrHistogram log with all of them, by its path in the result folder.
     pub file: Option<String>,
+}
+
+/// Of one latency; absent where there was no such thing to time.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Percentiles {
+    pub p50: Option<u64>,
+    pub p90: Option<u64>,
+    pub p99: Option<u64>,
+    pub p99_9: Option<u64>,
+    pub max: Option<u64>,
+}
+
+with_prefix!(connect "connect_");
+with_prefix!(first_byte "first_byte_");
+with_prefix!(service "service_");
+
+impl Percentiles {
+    fn of(times: &hdrhistogram::Histogram<u64>) -> Self {
+        let at = |quantile| (!times.is_empty()).then(|| times.value_at_quantile(quantile));
+        let max = (!times.is_empty()).then(|| times.max());
+        Self { p50: at(0.5), p90: at(0.9), p99: at(0.99), p99_9: at(0.999), max }
+    }
+
+    /// From the median to the longest.
+    pub fn all(self) -> [Option<u64>; 5] {
+        [self.p50, self.p90, self.p99, self.p99_9, self.max]
+    }
 }
 
 /// What became of one page of a session within the window.
@@ -245,6 +262,15 @@ pub struct CoreSeries {
     pub steal: Vec<f64>,
     /// With nothing to do.
     pub idle: Vec<f64>,
+}
+
+impl CoreSeries {
+    /// The mean of one of its shares over the steps, which are not all equally long.
+    pub fn mean(&self, shares: &[f64]) -> f64 {
+        let total: u64 = self.step_ns.iter().sum();
+        let weighted = shares.iter().zip(&self.step_ns).map(|(share, step)| share * *step as f64);
+        weighted.sum::<f64>() / (total as f64).max(1.0)
+    }
 }
 
 /// Operations per second, and bits of bodies per second.
@@ -371,44 +397,23 @@ impl From<&load::PageOutcome> for PageFigures {
 
 impl From<&load::Latencies> for LatencyNs {
     fn from(latencies: &load::Latencies) -> Self {
-        let at = |histogram: &hdrhistogram::Histogram<u64>, quantile| {
-            (!histogram.is_empty()).then(|| histogram.value_at_quantile(quantile))
-        };
-        let max = |histogram: &hdrhistogram::Histogram<u64>| {
-            (!histogram.is_empty()).then(|| histogram.max())
-        };
         let load::Latencies { connect, connect_resumed, first_byte, whole, service, coalescing } =
             latencies;
         let connect_full = match connect_resumed.is_empty() {
             true => load::Latencies::default().connect,
             false => latencies.connect_full(),
         };
+        let [full, resumed] = [&connect_full, connect_resumed].map(Percentiles::of);
         Self {
-            connect_p50: at(connect, 0.5),
-            connect_p90: at(connect, 0.9),
-            connect_p99: at(connect, 0.99),
-            connect_p99_9: at(connect, 0.999),
-            connect_max: max(connect),
-            connect_full_p50: at(&connect_full, 0.5),
-            connect_full_p99: at(&connect_full, 0.99),
-            connect_resumed_p50: at(connect_resumed, 0.5),
-            connect_resumed_p99: at(connect_resumed, 0.99),
-            first_byte_p50: at(first_byte, 0.5),
-            first_byte_p90: at(first_byte, 0.9),
-            first_byte_p99: at(first_byte, 0.99),
-            first_byte_p99_9: at(first_byte, 0.999),
-            first_byte_max: max(first_byte),
+            connect: Percentiles::of(connect),
+            connect_full_p50: full.p50,
+            connect_full_p99: full.p99,
+            connect_resumed_p50: resumed.p50,
+            connect_resumed_p99: resumed.p99,
+            first_byte: Percentiles::of(first_byte),
             mean: None,
-            p50: at(whole, 0.5),
-            p90: at(whole, 0.9),
-            p99: at(whole, 0.99),
-            p99_9: at(whole, 0.999),
-            max: max(whole),
-            service_p50: at(service, 0.5),
-            service_p90: at(service, 0.9),
-            service_p99: at(service, 0.99),
-            service_p99_9: at(service, 0.999),
-            service_max: max(service),
+            whole: Percentiles::of(whole),
+            service: Percentiles::of(service),
             coalescing_max: Some(coalescing.0).filter(|nanos| *nanos > 0),
             stood_still: None,
             file: None,
@@ -452,16 +457,38 @@ mod tests {
             latencies.whole.record(micros * 1_000).unwrap();
         }
         let latency = LatencyNs::from(&latencies);
-        assert_eq!((latency.connect_p50, latency.first_byte_max), (None, None));
+        assert_eq!((latency.connect.p50, latency.first_byte.max), (None, None));
         let near = |value: Option<u64>, expected: f64| {
             (value.unwrap() as f64 / expected - 1.0).abs() < 0.002
         };
-        assert!(near(latency.p50, 500_000.0) && near(latency.p99, 990_000.0), "{latency:?}");
-        assert!(near(latency.p99_9, 999_000.0) && latency.service_p99_9.is_none(), "{latency:?}");
-        assert!(near(latency.max, 1_000_000.0), "{latency:?}");
+        assert!(
+            near(latency.whole.p50, 500_000.0) && near(latency.whole.p99, 990_000.0),
+            "{latency:?}"
+        );
+        assert!(
+            near(latency.whole.p99_9, 999_000.0) && latency.service.p99_9.is_none(),
+            "{latency:?}"
+        );
+        assert!(near(latency.whole.max, 1_000_000.0), "{latency:?}");
         assert_eq!(latency.coalescing_max, None);
         latencies.coalescing = units::Nanos(31_250);
-        assert_eq!(LatencyNs::from(&latencies).coalescing_max, Some(31_250));
+        let latency = LatencyNs::from(&latencies);
+        assert_eq!(latency.coalescing_max, Some(31_250));
+        // Each percentile is a field of its own in a journal.
+        let written = serde_json::to_value(&latency).unwrap();
+        let names: Vec<&str> = written.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(names.len(), 6, "{names:?}");
+        assert!(["p50", "p90", "p99", "p99_9", "max"].iter().all(|name| names.contains(name)));
+        assert_eq!(serde_json::from_value::<LatencyNs>(written).unwrap(), latency);
+        let of_connections =
+            serde_json::json!({"connect_p50": 1, "connect_full_p50": 2, "service_max": 3});
+        let read: LatencyNs = serde_json::from_value(of_connections.clone()).unwrap();
+        assert_eq!(
+            (read.connect.p50, read.connect_full_p50, read.service.max),
+            (Some(1), Some(2), Some(3))
+        );
+        assert_eq!(read.whole, Percentiles::default());
+        assert_eq!(serde_json::to_value(&read).unwrap(), of_connections);
     }
 
     #[test]

@@ -103,8 +103,10 @@ impl Trial {
             .filter(|_| is_kept),
             Warning::requests_not_taken(not_taken, completed),
             littles_law.and_then(|law| Warning::littles_law(law, nouns, job.ends_by_itself())),
-            latency.stood_still.and_then(|still| Warning::stood_still(still, latency.max, nouns)),
-            Warning::delayed_acknowledgements(latency.first_byte_p50, latency.p50)
+            latency
+                .stood_still
+                .and_then(|still| Warning::stood_still(still, latency.whole.max, nouns)),
+            Warning::delayed_acknowledgements(latency.first_byte.p50, latency.whole.p50)
                 .filter(|_| quic.is_none()),
             quic.and_then(|quic| Warning::datagrams_lost(quic, self.is_over_loopback())),
             quic.and_then(Warning::datagrams_too_long),

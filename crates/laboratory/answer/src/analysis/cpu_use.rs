@@ -63,7 +63,7 @@ fn of_trial(line: &TrialRecord) -> Vec<CpuUse> {
         return Vec::new();
     };
     let is_on = |cpu: usize, list: &CpuList| list.as_slice().contains(&cpu);
-    let programs = |core: &CoreSeries| mean(core, &core.user) + mean(core, &core.system);
+    let programs = |core: &CoreSeries| core.mean(&core.user) + core.mean(&core.system);
     let is_elsewhere = asked.host.is_some();
     let of_server = if is_elsewhere { &line.server_cpu_share } else { &line.cpu_share };
     // What a side used, over what programs used on its CPUs.
@@ -89,20 +89,13 @@ fn of_trial(line: &TrialRecord) -> Vec<CpuUse> {
             server,
             client,
             others: ran - server - client,
-            interrupts: mean(core, &core.softirq),
-            stolen: mean(core, &core.steal),
-            idle: mean(core, &core.idle),
+            interrupts: core.mean(&core.softirq),
+            stolen: core.mean(&core.steal),
+            idle: core.mean(&core.idle),
         }
     };
     let here = line.cpu_share.iter().map(|core| of_cpu(core, false));
     here.chain(line.server_cpu_share.iter().map(|core| of_cpu(core, true))).collect()
-}
-
-/// The mean over the steps, which are not all equally long.
-fn mean(core: &CoreSeries, shares: &[f64]) -> f64 {
-    let total: u64 = core.step_ns.iter().sum();
-    let weighted = shares.iter().zip(&core.step_ns).map(|(share, step)| share * *step as f64);
-    weighted.sum::<f64>() / (total as f64).max(1.0)
 }
 
 #[cfg(test)]

@@ -18,14 +18,13 @@ mod published;
 mod ranks;
 mod rates;
 mod searches;
-mod servers;
 
 use std::sync::Arc;
 
 use study::Metric;
 
 use self::cell_labels::{is_searched, title, windows};
-use super::{Agreement, Analysis, Answer, Invalid, Row};
+use super::{Agreement, Analysis, Answer, Invalid, Row, servers};
 use crate::claims::PaperClaims;
 use crate::findings::{Findings, Item, Listing, Section};
 use crate::label::trials;

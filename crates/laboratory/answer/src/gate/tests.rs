@@ -412,7 +412,7 @@ fn cells_of_several_cases_that_are_called_alike_have_their_case() {
 fn what_is_0_in_both_runs_is_no_regression() {
     let idle = || {
         let mut scene = bulk();
-        scene.lines.iter_mut().for_each(|trial| trial.line.latency_ns.p99 = Some(0));
+        scene.lines.iter_mut().for_each(|trial| trial.line.latency_ns.whole.p99 = Some(0));
         scene
     };
     let outcome = between(&idle(), &idle(), &[Metric::P99], "regression<=5%").unwrap();
@@ -451,7 +451,7 @@ fn a_regression_is_what_got_worse() {
     }
     let (mut slow, mut fast) = (bulk(), bulk());
     for (scene, p99) in [(&mut slow, 2_000_000), (&mut fast, 1_000_000)] {
-        scene.lines.iter_mut().for_each(|trial| trial.line.latency_ns.p99 = Some(p99));
+        scene.lines.iter_mut().for_each(|trial| trial.line.latency_ns.whole.p99 = Some(p99));
     }
     let p99 = |a, b| between(a, b, &[Metric::P99], "regression<=5%").unwrap().result;
     assert_eq!([p99(&fast, &slow), p99(&slow, &fast), p99(&fast, &fast)], [NotMet, Met, Met]);

@@ -37,10 +37,7 @@ pub(crate) fn sparkline(series: &CoreSeries, host: Option<&str>) -> Option<Spark
         path.push_str(&format!("V{:.1}H{x:.1}", HEIGHT * idle.clamp(0.0, 1.0)));
     }
     path.push_str(&format!("V{HEIGHT}Z"));
-    let mean = |shares: &[f64]| {
-        let weighted = shares.iter().zip(step_ns).map(|(share, step)| share * *step as f64);
-        percent(weighted.sum::<f64>() / total as f64)
-    };
+    let mean = |shares: &[f64]| percent(series.mean(shares));
     let title = format!(
         "CPU {cpu}: programs {}, kernel {}, interrupts {}, taken by the hypervisor {}, idle {}",
         mean(user),

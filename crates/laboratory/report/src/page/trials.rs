@@ -42,7 +42,7 @@ const FIGURES: [TrialFigure; 7] = [
     ("client CPU", Quantity::Nanos, |line| line.cpu_ns.client.map(|ns| ns as f64)),
     ("memory", Quantity::BytesPerSecond, TrialRecord::memory_bandwidth),
     ("memory per byte", Quantity::BytesPerByte, TrialRecord::memory_per_byte),
-    ("p99", Quantity::Nanos, |line| line.latency_ns.p99.map(|ns| ns as f64)),
+    ("p99", Quantity::Nanos, |line| line.latency_ns.whole.p99.map(|ns| ns as f64)),
 ];
 
 fn group(cell: Option<&String>, title: &str, of_group: &[&TrialLine]) -> Value {

@@ -62,7 +62,7 @@ mod tests {
     fn of_traffic(p99: u64) -> TrialLine {
         let mut line = journal::testing::example();
         line.place.case = TRAFFIC.to_owned();
-        line.line.latency_ns.p99 = Some(p99);
+        line.line.latency_ns.whole.p99 = Some(p99);
         line
     }
 

@@ -1,6 +1,7 @@
 //! Rates, also per core of the server, and what an operation costs in CPU time.
 
 use report::Column;
+use study::Metric;
 use trial::TrialRecord;
 use units::{decimal, places};
 
@@ -9,29 +10,26 @@ use super::headline::opened_noun;
 /// Rate and goodput, as measured and per CPU-second of the server: what one core would do that had
 /// nothing else to do.
 pub(super) fn rates(line: &TrialRecord) -> Vec<Column> {
-    let per_core = line.cpu_ns.server.filter(|ns| *ns > 0).map(|ns| {
-        let seconds = ns as f64 / 1e9;
-        let bits = line.bytes.body as f64 * 8.0;
-        (line.operations.completed as f64 / seconds, bits / seconds)
-    });
-    let measured = line.rate_per_s.zip(line.goodput_bps.map(|bits| bits as f64));
-    let (rates, goodputs): (Vec<f64>, Vec<f64>) = measured.into_iter().chain(per_core).unzip();
-    let labels = ["measured", "per server core"].map(str::to_owned);
+    let of = |metrics: [Metric; 2]| metrics.map(|metric| metric.value(line));
+    let rates = of([Metric::Rate, Metric::RatePerServerCpu]);
+    let known = ["measured", "per server core"].into_iter().zip(rates);
+    let known = known.filter(|(_, rate)| rate.is_some());
     let mut columns = vec![
-        Column::words("rate", labels.into_iter().take(rates.len())),
-        Column::numbers(&format!("{}s", line.nouns().operation), "/s", alike(&rates)),
+        Column::words("rate", known.map(|(label, _)| label.to_owned())),
+        Column::numbers(&format!("{}s", line.nouns().operation), "/s", alike(rates)),
     ];
     if let Some(opened) = line.connections_opened.filter(|_| line.ends_connections()) {
         let per_core = line.cpu_ns.server.filter(|ns| *ns > 0);
         let per_core = per_core.map(|ns| opened as f64 / (ns as f64 / 1e9));
-        let rates: Vec<f64> = line.connections_per_s.into_iter().chain(per_core).collect();
-        columns.push(Column::numbers(opened_noun(line), "/s", alike(&rates)));
+        let rates = [line.connections_per_s, per_core];
+        columns.push(Column::numbers(opened_noun(line), "/s", alike(rates)));
     }
     if line.bytes.body > 0 {
-        let least = goodputs.iter().copied().fold(f64::INFINITY, f64::min);
+        let goodputs = of([Metric::Goodput, Metric::GoodputPerServerCpu]);
+        let least = goodputs.into_iter().flatten().fold(f64::INFINITY, f64::min);
         let (unit, factor) = if least >= 1e8 { ("Gb/s", 1e9) } else { ("Mb/s", 1e6) };
-        let goodputs: Vec<f64> = goodputs.iter().map(|bits| bits / factor).collect();
-        columns.push(Column::numbers("goodput", unit, alike(&goodputs)));
+        let goodputs = goodputs.map(|bits| Some(bits? / factor));
+        columns.push(Column::numbers("goodput", unit, alike(goodputs)));
     }
     columns
 }
@@ -39,27 +37,26 @@ pub(super) fn rates(line: &TrialRecord) -> Vec<Column> {
 /// CPU time of both sides, per operation and, where there are bodies, per GB.
 pub(super) fn cpu_time(line: &TrialRecord) -> Vec<Column> {
     let sides = [("server", line.cpu_ns.server), ("client", line.cpu_ns.client)];
-    let known: Vec<(&str, u64)> =
-        sides.into_iter().filter_map(|(side, ns)| Some((side, ns?))).collect();
-    let per_operation: Vec<f64> =
-        known.iter().filter_map(|(_, ns)| Some(line.per_operation(*ns)? / 1e3)).collect();
-    let per_gigabyte: Vec<f64> =
-        known.iter().filter_map(|(_, ns)| line.per_gigabyte(*ns)).collect();
+    let known = sides.into_iter().filter(|(_, ns)| ns.is_some());
+    let of = |metrics: [Metric; 2]| metrics.map(|metric| metric.value(line));
+    let per_operation = of([Metric::ServerCpuPerOperation, Metric::ClientCpuPerOperation]);
+    let per_operation = alike(per_operation.map(|ns| Some(ns? / 1e3)));
+    let per_gigabyte = alike(of([Metric::ServerCpuPerGigabyte, Metric::ClientCpuPerGigabyte]));
     let mut columns = vec![
-        Column::words("CPU time", known.iter().map(|(side, _)| (*side).to_owned())),
-        Column::numbers(&format!("per {}", line.nouns().operation), "µs", alike(&per_operation)),
+        Column::words("CPU time", known.map(|(side, _)| side.to_owned())),
+        Column::numbers(&format!("per {}", line.nouns().operation), "µs", per_operation),
     ];
     if !per_gigabyte.is_empty() {
-        columns.push(Column::numbers("per GB", "s", alike(&per_gigabyte)));
+        columns.push(Column::numbers("per GB", "s", per_gigabyte));
     }
     columns
 }
 
-/// Numbers with the same decimals: those that leave the smallest one four digits, at most three.
-fn alike(numbers: &[f64]) -> Vec<String> {
-    let digits = |number: &f64| places(*number, 4).clamp(0, 3);
-    let decimals = numbers.iter().map(digits).max().unwrap_or(0);
-    numbers.iter().map(|number| decimal(*number, decimals)).collect()
+/// Those that are known, with the same decimals: those that leave the smallest one four digits, at most three.
+fn alike(numbers: [Option<f64>; 2]) -> Vec<String> {
+    let known = || numbers.into_iter().flatten();
+    let decimals = known().map(|number| places(number, 4).clamp(0, 3)).max().unwrap_or(0);
+    known().map(|number| decimal(number, decimals)).collect()
 }
 
 #[cfg(test)]
@@ -110,8 +107,8 @@ measured              1,000       125.0    8.389
 
     #[test]
     fn a_column_has_the_same_decimals() {
-        assert_eq!(super::alike(&[1234.5, 0.0123]), ["1,234.500", "0.012"]);
-        assert_eq!(super::alike(&[1234.5, 99_999.0]), ["1,235", "99,999"]);
-        assert_eq!(super::alike(&[65.04, 165.0]), ["65.04", "165.00"]);
+        assert_eq!(super::alike([Some(1234.5), Some(0.0123)]), ["1,234.500", "0.012"]);
+        assert_eq!(super::alike([Some(1234.5), Some(99_999.0)]), ["1,235", "99,999"]);
+        assert_eq!(super::alike([Some(65.04), Some(165.0)]), ["65.04", "165.00"]);
     }
 }

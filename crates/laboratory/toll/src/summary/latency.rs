@@ -6,22 +6,10 @@ use units::decimal;
 
 /// A row for each of what was timed, all in ms to the microsecond.
 pub(super) fn columns(latency: &LatencyNs) -> Vec<Column> {
-    let l = latency;
-    let rows = [
-        ("connect", [l.connect_p50, l.connect_p90, l.connect_p99, l.connect_p99_9, l.connect_max]),
-        (
-            "first byte",
-            [
-                l.first_byte_p50,
-                l.first_byte_p90,
-                l.first_byte_p99,
-                l.first_byte_p99_9,
-                l.first_byte_max,
-            ],
-        ),
-        ("whole", [l.p50, l.p90, l.p99, l.p99_9, l.max]),
-        ("service", [l.service_p50, l.service_p90, l.service_p99, l.service_p99_9, l.service_max]),
-    ];
+    let LatencyNs { connect, first_byte, whole, service, .. } = latency;
+    let rows =
+        [("connect", connect), ("first byte", first_byte), ("whole", whole), ("service", service)];
+    let rows = rows.map(|(name, of)| (name, of.all()));
     let timed: Vec<_> = rows.into_iter().filter(|(_, values)| values[0].is_some()).collect();
     let names = Column::words("latency", timed.iter().map(|(name, _)| (*name).to_owned()));
     // Where there is no room, the median and the tail stay.

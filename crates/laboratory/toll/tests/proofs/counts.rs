@@ -60,7 +60,7 @@ fn two_runs_count_the_same_instructions_and_no_rate() {
         let counted = line.counted.as_ref().unwrap();
         assert!(counted.source.starts_with("callgrind 3."), "{}", counted.source);
         assert!((line.rate_per_s, line.goodput_bps) == (None, None) && line.verdict.is_none());
-        assert!(line.latency_ns.p50.is_none() && line.cpu_ns.server.is_none());
+        assert!(line.latency_ns.whole.p50.is_none() && line.cpu_ns.server.is_none());
         assert_eq!(line.receipt.obtained.resumed, Some(0));
     }
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use journal::{Journal, TrialLine};
 use support::{Desk, run};
-use trial::LatencyNs;
+use trial::{LatencyNs, Percentiles};
 
 const STUDY: &str = r#"
 schema = 1
@@ -94,15 +94,16 @@ fn another_reader_finds_what_the_journal_says() {
         }
         assert_eq!(whole, line.operations.completed, "{read}");
         let connections_are_timed = read.contains("connect ");
-        assert_eq!(connections_are_timed, latency.connect_p50.is_some(), "{read}");
+        assert_eq!(connections_are_timed, latency.connect.p50.is_some(), "{read}");
     }
 }
 
 fn expected(latency: &LatencyNs, tag: &str) -> [Option<u64>; 3] {
+    let of = |times: Percentiles| [times.p50, times.p99, times.max];
     match tag {
-        "connect" => [latency.connect_p50, latency.connect_p99, latency.connect_max],
-        "first-byte" => [latency.first_byte_p50, latency.first_byte_p99, latency.first_byte_max],
-        "whole" => [latency.p50, latency.p99, latency.max],
+        "connect" => of(latency.connect),
+        "first-byte" => of(latency.first_byte),
+        "whole" => of(latency.whole),
         _ => panic!("{tag} is no tag of a latency log"),
     }
 }

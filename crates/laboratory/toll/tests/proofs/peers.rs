@@ -69,7 +69,7 @@ fn each_program_makes_the_load_and_both_sides_are_accounted_for() {
         assert!(named.starts_with(&format!("{client} ")), "{what}");
         let warned = line.warnings.iter().any(|warning| warning.kind == WarningKind::PeerClient);
         assert!(warned, "{what}");
-        assert_eq!(line.latency_ns.p50, None, "{what}");
+        assert_eq!(line.latency_ns.whole.p50, None, "{what}");
         assert_eq!(line.receipt.obtained.signatures_verified, Some(0), "{what}");
         if client != "s_time" {
             // At most one object a connection or a stream came in part only, at either end of the window.

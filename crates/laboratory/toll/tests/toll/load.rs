@@ -238,7 +238,10 @@ fn a_trial_is_one_line_of_json() {
     let begun_in_the_window = line.operations.completed.saturating_sub(4);
     assert!(line.bytes.body >= begun_in_the_window << 20 && line.goodput_bps > Some(0));
     assert!(line.cpu_ns.server.unwrap() > 0 && line.cpu_ns.client.unwrap() > 0);
-    assert!(line.latency_ns.p50 <= line.latency_ns.max && line.latency_ns.p50.is_some());
+    assert!(
+        line.latency_ns.whole.p50 <= line.latency_ns.whole.max
+            && line.latency_ns.whole.p50.is_some()
+    );
     assert!(line.evidence().unwrap().server_busy.is_some() && !line.cpu_share.is_empty());
     assert_eq!(line.receipt.asked.tls.as_deref(), Some("1.3"));
     assert_eq!(line.receipt.obtained.tls.keys().collect::<Vec<_>>(), ["1.3"]);
@@ -637,7 +640,7 @@ fn an_open_loop_tells_what_was_meant_to_start_and_that_no_more_was_asked_for() {
     let arrivals = line.operations.arrivals.unwrap();
     assert!((99..=101).contains(&arrivals.intended), "{arrivals:?}");
     assert!(line.operations.completed <= arrivals.intended + arrivals.waiting + 50);
-    assert!(line.latency_ns.service_p50.is_some() && arrivals.deadline_misses.is_none());
+    assert!(line.latency_ns.service.p50.is_some() && arrivals.deadline_misses.is_none());
     assert_eq!(line.receipt.asked.arrival, "uniform 100/s".parse().ok());
     // On a machine with other work, that may have been the limit instead.
     let limits = [Limit::OfferedLoad, Limit::Noise, Limit::ClientCpu, Limit::ServerCpu];
@@ -670,8 +673,8 @@ fn a_server_that_stalls_misses_deadlines_and_its_pace() {
     assert!(stalled.receipt.obtained.pace_bps < Some(819_200 / 2), "{:?}", stalled.receipt);
     assert_ne!(stalled.limit().unwrap(), Limit::OfferedLoad, "{:?}", stalled.verdict);
     // Latency counts from when an object was due, not from when it was asked for.
-    let LatencyNs { p99, service_p99, .. } = stalled.latency_ns;
-    assert!(p99 > service_p99, "{p99:?} {service_p99:?}");
+    let LatencyNs { whole, service, .. } = stalled.latency_ns;
+    assert!(whole.p99 > service.p99, "{whole:?} {service:?}");
 }
 
 /// Responses that stop half-way are in no latency.

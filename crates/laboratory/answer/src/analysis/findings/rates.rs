@@ -2,7 +2,7 @@
 
 use study::Metric;
 use study::metric::words_of;
-use trial::LatencyNs;
+use trial::{LatencyNs, Percentiles};
 use units::{Quantity, Unit};
 
 use super::cell_labels::{labels, title, unit};
@@ -122,26 +122,19 @@ fn rows(cells: &[&Row], bars: impl Fn(&Row) -> Vec<Bar>) -> Vec<BarRow> {
 
 /// Percentiles of what was timed of one cell, in the trials of its figures.
 fn distribution(cell: &Row) -> Option<(String, Chart)> {
-    type Percentiles = fn(&LatencyNs) -> [Option<u64>; 5];
-    let kinds: [(&str, Series, Percentiles); 4] = [
-        ("whole operation", Series::Server, |of| [of.p50, of.p90, of.p99, of.p99_9, of.max]),
-        ("without waiting to begin", Series::Interrupts, |of| {
-            [of.service_p50, of.service_p90, of.service_p99, of.service_p99_9, of.service_max]
-        }),
-        ("first byte", Series::Client, |of| {
-            let [p50, p90, p99] = [of.first_byte_p50, of.first_byte_p90, of.first_byte_p99];
-            [p50, p90, p99, of.first_byte_p99_9, of.first_byte_max]
-        }),
-        ("connection", Series::Others, |of| {
-            [of.connect_p50, of.connect_p90, of.connect_p99, of.connect_p99_9, of.connect_max]
-        }),
+    type Timed = fn(&LatencyNs) -> Percentiles;
+    let kinds: [(&str, Series, Timed); 4] = [
+        ("whole operation", Series::Server, |of| of.whole),
+        ("without waiting to begin", Series::Interrupts, |of| of.service),
+        ("first byte", Series::Client, |of| of.first_byte),
+        ("connection", Series::Others, |of| of.connect),
     ];
     let timed: Vec<&LatencyNs> = cell.valid().map(|line| &line.latency_ns).collect();
-    let figure = |of: Percentiles, place: usize| {
-        let samples = timed.iter().filter_map(|times| of(times)[place].map(|ns| ns as f64));
+    let figure = |of: Timed, place: usize| {
+        let samples = timed.iter().filter_map(|times| of(times).all()[place].map(|ns| ns as f64));
         Figure::of(samples.collect())
     };
-    let is_timed = |(_, _, of): &(&str, Series, Percentiles)| figure(*of, 0).is_some();
+    let is_timed = |(_, _, of): &(&str, Series, Timed)| figure(*of, 0).is_some();
     let kinds: Vec<_> = kinds.into_iter().filter(is_timed).collect();
     let row = |(place, label): (usize, &str)| BarRow {
         label: label.to_owned(),

@@ -109,7 +109,7 @@ fn lone_and_busy(metric: Metric) -> Scene {
         for round in 0..8 {
             scene.trial(cell, round).verdict_mut().evidence.server_busy = Some(0.5);
             let later = if cell == 0 { 0 } else { 150_000 };
-            scene.trial(cell, round).latency_ns.p50 = Some(400_000 + later);
+            scene.trial(cell, round).latency_ns.whole.p50 = Some(400_000 + later);
         }
     }
     scene

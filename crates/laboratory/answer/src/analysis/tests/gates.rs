@@ -96,7 +96,7 @@ fn every_metric_can_be_gated() {
                 socket_buffer_bytes: 1_000_000,
             });
             line.energy = Some(trial::EnergyUse { joules: 100.0, idle_watts: 1.0 });
-            (line.latency_ns.p50, line.latency_ns.p99) = (Some(1_000), Some(2_000));
+            (line.latency_ns.whole.p50, line.latency_ns.whole.p99) = (Some(1_000), Some(2_000));
             line.connections_per_s = Some(100.0);
             line.cpu_ns.backend = Some(1_000_000);
             line.littles_law = Some(trial::LittlesLaw {
