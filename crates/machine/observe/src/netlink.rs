@@ -62,12 +62,13 @@ impl Netlink {
         Ok(socket)
     }
 
-    /// Notices that have come, each the bytes after its header; none where there are no more.
-    pub(crate) fn come(&self) -> io::Result<Vec<Vec<u8>>> {
+    /// Notices that have come, each the bytes after its header, as an answer to the question would; none where there are
+    /// no more.
+    pub(crate) fn come(&self, question: Query) -> io::Result<Vec<Vec<u8>>> {
         let (mut notices, mut buffer) = (Vec::new(), [0; 8 << 10]);
         match rustix::net::recv(&self.0, &mut buffer[..], RecvFlags::DONTWAIT) {
             Err(rustix::io::Errno::AGAIN) => return Ok(notices),
-            read => add_answers(&buffer[..read?.0], crate::inet_diag::BY_FAMILY, &mut notices)?,
+            read => add_answers(&buffer[..read?.0], question, &mut notices)?,
         };
         Ok(notices)
     }

@@ -56,7 +56,7 @@ impl SentBytesMeter {
     /// Takes the notices that have come.
     pub fn drain(&mut self) {
         loop {
-            match self.notices.come() {
+            match self.notices.come(BY_FAMILY) {
                 Ok(notices) if notices.is_empty() => return,
                 Ok(notices) => {
                     let ended: Vec<_> = notices.iter().filter_map(|of| self.sent(of)).collect();
