@@ -286,7 +286,8 @@ impl Pricing<'_> {
             let is_odd = of.operation != RECORD && beside > MOST_BESIDE_OWN;
             if is_odd || beside < 1.0 / MOST_BESIDE_OWN {
                 return Err(format!(
-                    "{} takes the server {} of CPU, and as toll sees it {} here: clients get something else than toll                      does, or something else takes that time",
+                    "{} takes the server {} of CPU, and as toll sees it {} here: clients get something else than toll \
+                     does, or something else takes that time",
                     of.operation,
                     microseconds(took.unwrap_or_default()),
                     microseconds(of.now.median)

@@ -201,7 +201,9 @@ fn not_tls_in_words(bill: &Bill) -> String {
     };
     let mut all: Vec<(Class, f64)> =
         bill.not_tls.iter().map(|(class, of)| (*class, of.share)).collect();
-    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    // What has no name comes with the rest.
+    let is_other = |of: &(Class, f64)| of.0 == Class::Other;
+    all.sort_by(|a, b| is_other(a).cmp(&is_other(b)).then(b.1.total_cmp(&a.1)));
     let (named, rest) = all.split_at(all.len().min(NAMED));
     let percent = |share: f64| format!("{:.0}%", share * 100.0);
     let mut words: Vec<String> = named
@@ -472,6 +474,13 @@ pub(crate) mod tests {
             (bill().prefers, bill().sent, bill().levers)
         );
         support::assert_golden!([("bill.json", text)]);
+    }
+
+    #[test]
+    fn the_rest_and_what_has_no_class_are_one() {
+        let mut bill = bill();
+        bill.not_tls.insert(Class::Other, share(0.2));
+        assert_eq!(not_tls_in_words(&bill).matches("other").count(), 1);
     }
 
     #[test]
