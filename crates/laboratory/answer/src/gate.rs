@@ -109,7 +109,7 @@ pub fn check_answers(study: &Study) -> Result<(), GateError> {
     let mut gates =
         study.answers.iter().flat_map(|rule| rule.gates.iter().map(move |gate| (rule, gate)));
     gates.try_for_each(|(rule, gate)| {
-        let own = rows.iter().filter(|row| row.case == rule.case);
+        let own = rows.iter().filter(|row| rule.is_about(row.case, &row.params));
         let is_cut = study.cut.iter().any(Cut::is_of_trials);
         if is_cut { Ok(()) } else { enough_trials(&format!("{gate} ({})", rule.case), own) }
     })
@@ -152,7 +152,9 @@ impl Gate {
             Judged::Figure(metric) => {
                 self.is_about(row.case, &row.name) && row.metrics.contains(&metric)
             }
-            Judged::Ratio | Judged::Regression => cases().any(|rule| rule.case == row.case),
+            Judged::Ratio | Judged::Regression => {
+                cases().any(|rule| rule.is_about(row.case, &row.params))
+            }
         };
         match self.counts {
             Counts::Median => Ok(()),

@@ -8,7 +8,7 @@ use super::document::{AnswerKeys, Sentence};
 use super::error::Flaw;
 use super::fields::Field;
 use super::primitives::named;
-use super::rows::{CASE, algorithm, at, cell, table_row};
+use super::rows::{CASE, ONLY, algorithm, at, cell, only, table_row};
 use super::shown::{check_published, counts, nominal, published, show};
 use super::up_to::UpTo;
 use super::{headline, primitives};
@@ -19,7 +19,7 @@ use study::headline::{HeadlineTemplates, RowOf};
 use study::metric::Kind;
 use study::primitive::{ALGORITHM, AlgorithmTable, SIZE};
 use study::reference::Reference;
-use study::{AnswerRule, Metric};
+use study::{AnswerRule, Cell, Metric, Params};
 use targets::Restart;
 
 /// The keys whose value `none` is plain HTTP.
@@ -39,7 +39,7 @@ pub(super) struct Known<'a> {
 /// Reads an answer: a rule, and of a table that has algorithms both of bytes and of operations one for each.
 pub(super) fn read(fields: Field<'_>, known: &Known<'_>) -> Result<Vec<AnswerRule>, Flaw> {
     let keys: AnswerKeys = fields.read()?;
-    let of_cases = [CASE, "metric", "along", "nominal"];
+    let of_cases = [CASE, ONLY, "metric", "along", "nominal"];
     let (other, why) = match fields.get(primitives::NAME) {
         Some(_) => {
             (&of_cases[..], "is of cases, and this answer is about primitives; leave it out")
@@ -109,7 +109,9 @@ fn of_case(fields: Field<'_>, keys: AnswerKeys, known: &Known<'_>) -> Result<Ans
     let metrics: Vec<Metric> = Metric::of_cells().collect();
     let nominal = fields.get("nominal").map(|field| nominal(field, metric, cells, known.tables));
     let nominal = nominal.transpose()?;
+    let is_there = |params: &Params| cells.iter().any(|cell| params.is_part_of(&cell.params));
     let rule = AnswerRule {
+        only: only(fields, about, is_there)?,
         metric,
         along,
         nominal,
@@ -126,6 +128,13 @@ fn of_case(fields: Field<'_>, keys: AnswerKeys, known: &Known<'_>) -> Result<Ans
         })?,
         ..rule(fields, keys, about, compare)?
     };
+    let is_baseline = |cell: &Cell| {
+        let params = &cell.params;
+        rule.is_about(&rule.case, params) && params.get(&rule.compare) == Some(&rule.baseline())
+    };
+    if let Some(field) = fields.get(ONLY).filter(|_| !cells.iter().any(is_baseline)) {
+        return Err(field.flaw(&format!("lacks the baseline, {}; write it too", rule.baseline)));
+    }
     let rule = AnswerRule { show: show(fields, &rule, cells)?, ..rule };
     let (kind, has_along) = (metric.row().kind, rule.along.is_some());
     for (key, is_wrong, why) in [
@@ -175,6 +184,7 @@ fn rule(
         case: about.name().to_owned(),
         metric: Metric::Rate,
         baseline: about.value(&compare, fields.field("baseline")?)?,
+        only: Vec::new(),
         compare,
         along: None,
         at: Vec::new(),

@@ -165,6 +165,9 @@ pub(super) struct AnswerKeys {
     compare: String,
     /// The value that the others are compared with [default: an error]
     baseline: IgnoredAny,
+    /// With `case`: the cells that it is about, by values that they have, `{ "target.server" = "nginx" }`, or a list of
+    /// such, of which a cell matches one. The fewer are compared, the fewer trials decide [default: all]
+    only: Option<IgnoredAny>,
     /// With `case`: another swept key, such as `target.object`: one answer for all its values, with a chart of the
     /// figure and one of the server's CPU, instead of an answer each; along `load.connections` the chart has curves,
     /// with the bounds of Little's law ([how](figures.md#do-rate-and-latency-agree-with-the-number-of-users))

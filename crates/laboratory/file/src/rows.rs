@@ -5,13 +5,16 @@ use super::error::Flaw;
 use super::fields::Field;
 use super::primitives;
 use ::primitives::{Algorithm, Unit};
-use study::Param;
 use study::headline::{BestOf, RowOf};
 use study::primitive::{ALGORITHM, AlgorithmTable, CACHE, HARDWARE, LIBRARY, MessageSize, SIZE};
+use study::{Param, Params};
 use units::Bytes;
 
 /// Whose rows an answer compares.
 pub(super) const CASE: &str = "case";
+
+/// Which of them.
+pub(super) const ONLY: &str = "only";
 
 /// Whether a row is the best of those that differ in what is compared.
 pub(super) const BEST: &str = "best";
@@ -45,6 +48,24 @@ pub(super) fn algorithm(of: &Param) -> Option<Algorithm> {
         Param::Algorithm(algorithm) => Some(*algorithm),
         _ => None,
     }
+}
+
+/// The cells that an answer is about, by values that they have; all, where it has no such key.
+pub(super) fn only(
+    fields: Field<'_>,
+    about: About<'_>,
+    is_there: impl Fn(&Params) -> bool,
+) -> Result<Vec<Params>, Flaw> {
+    let named = fields.get(ONLY).map(Field::one_or_more).unwrap_or_default();
+    let params = named.into_iter().map(|field| {
+        let params = row(field, about, "", &[])?.params;
+        match params.is_empty() {
+            false if is_there(&params) => Ok(params),
+            false => Err(field.flaw("is no cell of the case; leave a value out")),
+            true => Err(field.flaw("names no values; write { \"target.server\" = \"nginx\" }")),
+        }
+    });
+    params.collect()
 }
 
 /// The values of a row that it names.

@@ -14,7 +14,7 @@ impl AnswerRule {
     pub fn comparisons(&self, rows: &[Params]) -> Vec<usize> {
         let mut points: BTreeMap<_, (usize, bool)> = BTreeMap::new();
         let baseline = self.baseline();
-        for params in rows {
+        for params in rows.iter().filter(|params| self.is_about(&self.case, params)) {
             let mut common = params.clone();
             let Some(value) = common.remove(&self.compare) else { continue };
             let (values, has_baseline) = points.entry(common).or_default();

@@ -246,6 +246,9 @@ pub struct AnswerRule {
     pub baseline: String,
     /// Another key, whose values make one answer and one curve instead of an answer each.
     pub along: Option<String>,
+    /// The rows of its case that it is about have all values of one of these; all are, where there are none.
+    #[serde(default)]
+    pub only: Vec<Params>,
     /// At which of these values rows are compared; at all where there are none.
     #[serde(default)]
     pub at: Vec<Bytes>,
@@ -271,6 +274,12 @@ impl AnswerRule {
     /// Whether it is asked to show this beside its figures.
     pub fn shows(&self, what: Show) -> bool {
         self.show.contains(&what)
+    }
+
+    /// Whether it is about a row of this case with these parameters.
+    pub fn is_about(&self, case: &str, params: &Params) -> bool {
+        let is_named = self.only.is_empty() || self.only.iter().any(|of| of.is_part_of(params));
+        self.case == case && is_named
     }
 
     /// The value that the others are compared with.
@@ -401,9 +410,11 @@ impl Study {
     pub fn drop_answers(&mut self) {
         let before = self.answers.len();
         let mut answers = std::mem::take(&mut self.answers);
-        answers.retain(|rule @ AnswerRule { case, compare, .. }| {
+        answers.retain(|rule| {
             let baseline = rule.baseline();
-            self.params(case).iter().any(|params| params.get(compare) == Some(&baseline))
+            let is_baseline = |params: &Params| params.get(&rule.compare) == Some(&baseline);
+            let params = self.params(&rule.case);
+            params.iter().any(|params| rule.is_about(&rule.case, params) && is_baseline(params))
         });
         self.answers = answers;
         let dropped = before - self.answers.len();

@@ -20,6 +20,7 @@ pub fn server(name: &str) -> &'static targets::Server {
 pub fn rule(case: &str, metric: Metric, compare: &str, baseline: &str) -> AnswerRule {
     AnswerRule {
         question: None,
+        only: Vec::new(),
         at: Vec::new(),
         written: None,
         case: case.to_owned(),

@@ -182,7 +182,8 @@ pub(super) fn groups<'a>(
 ) -> Vec<(Params, Vec<&'a Arc<Row>>)> {
     // A table can have algorithms of bytes beside those of operations.
     let is_of_rule = |row: &&Arc<Row>| {
-        row.case == rule.case && (row.algorithm.is_none() || row.can_have(rule.metric))
+        rule.is_about(&row.case, &row.params)
+            && (row.algorithm.is_none() || row.can_have(rule.metric))
     };
     grouped(rows.iter().filter(is_of_rule).filter_map(|row| {
         let mut common = row.params.clone();

@@ -247,6 +247,13 @@ fn answers() {
             "baseline = 'rsa:2048'"
         ),
         full_answer("bulk", "tls-tax", "load.group", none),
+        full_answer(
+            "bulk",
+            "goodput",
+            "load.suite",
+            "baseline = 'none'\nonly = { 'load.suite' = 'AES128-SHA' }",
+        ),
+        full_answer("bulk", "goodput", "load.suite", "baseline = 'none'\nonly = 'AES128-SHA'"),
         full_answer("bulk", "tls-tax", "load.suite", "baseline = 'AES256-SHA'"),
         full_answer("bulk", "tls-tax", "load.suite", "baseline = 'AES128-SHA'"),
         gated("rate", "goodput >= 4"),

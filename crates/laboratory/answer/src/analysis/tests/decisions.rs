@@ -1,7 +1,7 @@
 //! What is decided once is said alike everywhere, and nothing is said of too few trials.
 
 use stats::{Decision, Direction};
-use study::Metric;
+use study::{Metric, Param};
 
 use super::projections::{of_cores, projected, ratios};
 use super::scene::{CBC, CHACHA, ECDSA, GCM, RSA, SPREAD, Scene, all_caveats};
@@ -98,9 +98,13 @@ fn the_comparisons_of_an_answer_are_as_many_as_the_study_says() {
     let mut said = Scene::handshakes();
     let more = "{{ one.server_cpu_per_operation | times(other.server_cpu_per_operation) }}.";
     written::written(&mut said, written::KEY, [ECDSA, RSA], more);
+    let mut two = bulk(Metric::GoodputPerServerCpu, GCM);
+    let suite = |name| [(SUITE.to_owned(), Param::of(SUITE, name))].into_iter().collect();
+    two.study.answers[0].only = [GCM, CBC].map(suite).into();
     let scenes = [
         (Scene::handshakes(), 1),
         (said, 2),
+        (two, 1),
         (bulk(Metric::GoodputPerServerCpu, GCM), 6),
         (bulk(Metric::TlsTax, NONE), 6),
         (ratios([1.0; 4]), 4),
