@@ -29,6 +29,6 @@ pub use comparison::{comparison, comparison_html};
 pub use junit::junit;
 pub use markdown::{comparison_markdown, markdown};
 pub use openmetrics::openmetrics;
-pub use page::{ReportError, html};
+pub use page::{ReportError, bill_html, html};
 pub use run::Run;
 pub use terminal::{Look, Page, Style, terminal, wrapped};

@@ -26,7 +26,8 @@ use crate::when;
 #[error("report.html cannot be made from its templates: {0}; this is a bug in toll")]
 pub struct ReportError(#[from] Error);
 
-const TEMPLATES: [(&str, &str); 15] = [
+const TEMPLATES: [(&str, &str); 16] = [
+    ("bill.html", include_str!("../templates/bill.html")),
     ("report.html", include_str!("../templates/report.html")),
     ("report.css", include_str!("../templates/report.css")),
     ("chart.css", include_str!("../templates/chart.css")),
@@ -49,16 +50,7 @@ const TEMPLATES: [(&str, &str); 15] = [
 /// # Errors
 /// The templates do not fit the data, which is a fault of toll.
 pub fn html(run: &Run<'_>) -> Result<String, ReportError> {
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
-    environment.set_trim_blocks(true);
-    environment.set_lstrip_blocks(true);
-    environment.set_formatter(write_visibly);
-    environment.add_filter("sentence", |text: &str| sentence(text));
-    for (name, source) in TEMPLATES {
-        environment.add_template(name, source)?;
-    }
-    let page = environment.get_template("report.html")?.render(context! {
+    let page = environment()?.get_template("report.html")?.render(context! {
         title => run.question,
         study => run.study,
         lead => lead(run),
@@ -83,6 +75,31 @@ pub fn html(run: &Run<'_>) -> Result<String, ReportError> {
         when => run.findings.started_unix_ms.map(when::utc),
     })?;
     Ok(page)
+}
+
+/// The bill of a server that was watched, in the words that are printed, over the flame graph of its stacks.
+///
+/// # Errors
+/// The template does not fit the data, which is a fault of toll.
+pub fn bill_html(server: &str, words: &str, folded: &str) -> Result<String, ReportError> {
+    let picture = profile::flame_picture(folded, server).map(|svg| flames::data_url(&svg));
+    let version = env!("CARGO_PKG_VERSION");
+    let environment = environment()?;
+    let page = environment.get_template("bill.html")?;
+    Ok(page.render(context! { server, words, picture, version })?)
+}
+
+fn environment() -> Result<Environment<'static>, Error> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+    environment.set_trim_blocks(true);
+    environment.set_lstrip_blocks(true);
+    environment.set_formatter(write_visibly);
+    environment.add_filter("sentence", |text: &str| sentence(text));
+    for (name, source) in TEMPLATES {
+        environment.add_template(name, source)?;
+    }
+    Ok(environment)
 }
 
 /// Escapes, and shows characters that would act.
@@ -140,4 +157,19 @@ fn marks(findings: &Findings) -> Vec<Value> {
         context! { name, meaning, is_hatched => mark.is_not_a_maximum() }
     };
     findings.marks().into_iter().map(view).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bill_is_text_whatever_its_server_is_called() {
+        let words = "TLS takes 1% of <b>'s CPU & \u{1b}[31m";
+        let page = bill_html("<b>", words, "nginx;<script> 300\n").unwrap();
+        assert!(page.contains("of &lt;b&gt;") && page.contains("&amp; \\u{1b}[31m"), "{page}");
+        assert!(!page.contains("<b>") && !page.contains("<script>"), "{page}");
+        assert!(page.contains("<img src=\"data:image"), "{page}");
+        assert!(!bill_html("nginx", words, "").unwrap().contains("<img"));
+    }
 }

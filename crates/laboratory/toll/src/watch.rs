@@ -5,12 +5,14 @@ use std::fs::File;
 use std::io::{BufRead, ErrorKind, IsTerminal, Read, Seek};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use observe::{Machine, ServerProcess, Transport};
 use primitives::Row;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use targets::{Captured, ServerPid};
 use units::Nanos;
 use watch::{Bill, Costs, ToMeasure, WatchError, Watched};
@@ -91,56 +93,17 @@ const LONGEST: Nanos = Nanos(24 * 3_600_000_000_000);
 
 pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
-    let duration = arguments.duration;
-    if duration == Nanos(0) || duration > LONGEST {
-        return Err(Failure::request(format!(
-            "--duration: `{duration}` is not a window; give one up to {LONGEST}, such as 30s"
-        )));
+    let mut watched = arguments.watch(&interrupted)?;
+    arguments.keep(&watched)?;
+    if arguments.json {
+        // One object has the savings too.
+        arguments.price(&mut watched, &interrupted)?;
     }
-    if let Some(folder) = &arguments.out {
-        std::fs::create_dir(folder).map_err(|error| {
-            Failure::request(format!("--out: {}: {error}; name a new folder", folder.display()))
-        })?;
+    let exit = report(&watched.bill, arguments.json)?;
+    if !arguments.json && arguments.price(&mut watched, &interrupted)? {
+        print(&watch::changes_in_words(&watched.bill));
     }
-    let line = ProgressLine::new(!arguments.json, "{bar:24} {wide_msg}");
-    let server = arguments.find()?;
-    let name = server.to_string();
-    let mut progress = |done: std::time::Duration| {
-        line.show(done.as_millis() as u64, duration.0 / 1_000_000, || {
-            let left = std::time::Duration::from(duration).saturating_sub(done);
-            format!("{} left  watching {name}; Ctrl-C prints what was seen", in_minutes(left))
-        });
-    };
-    let watched = watch::watch(
-        server,
-        arguments.server_name.clone(),
-        duration.into(),
-        &interrupted,
-        &mut progress,
-    );
-    drop(line);
-    let mut watched = watched.map_err(|error| match error {
-        WatchError::Server(_) | WatchError::NotAllowed(_) | WatchError::Processor => {
-            Failure::request(error)
-        }
-        WatchError::NoSamples(_) | WatchError::Own(_) => Failure::measurement(error),
-    })?;
-    if !interrupted.load(Ordering::Relaxed) {
-        arguments.price(&mut watched, &interrupted);
-    }
-    let bill = &watched.bill;
-    if let Some(folder) = &arguments.out {
-        keep(folder, &watched)?;
-    }
-    match arguments.json {
-        true => json::print(json::WATCH, bill)?,
-        false => print(&watch::in_words(bill)),
-    }
-    Ok(match (interrupted.load(Ordering::Relaxed), bill.no_bill) {
-        (true, _) => Exit::Interrupted,
-        (false, Some(_)) => Exit::Failed,
-        (false, None) => Exit::Done,
-    })
+    Ok(if interrupted.load(Ordering::Relaxed) { Exit::Interrupted } else { exit })
 }
 
 impl Arguments {
@@ -156,52 +119,125 @@ impl Arguments {
         }
     }
 
-    /// Measures what changes would save, where that is wanted and possible.
-    fn price(&self, watched: &mut Watched, interrupted: &AtomicBool) {
+    fn watch(&self, interrupted: &AtomicBool) -> Result<Watched, Failure> {
+        let duration = self.duration;
+        if duration == Nanos(0) || duration > LONGEST {
+            return Err(Failure::request(format!(
+                "--duration: `{duration}` is not a window; give one up to {LONGEST}, such as 30s"
+            )));
+        }
+        let server = self.find()?;
+        if let Some(folder) = &self.out {
+            std::fs::create_dir(folder).map_err(|error| {
+                Failure::request(format!("--out: {}: {error}; name a new folder", folder.display()))
+            })?;
+        }
+        let line = ProgressLine::new(!self.json, "{bar:24} {wide_msg}");
+        let name = server.to_string();
+        let mut progress = |done: Duration| {
+            line.show(done.as_millis() as u64, duration.0 / 1_000_000, || {
+                let left = Duration::from(duration).saturating_sub(done);
+                format!("{} left  watching {name}; Ctrl-C prints what was seen", in_minutes(left))
+            });
+        };
+        let asked_name = self.server_name.clone();
+        watch::watch(server, asked_name, duration.into(), interrupted, &mut progress).map_err(
+            |error| match error {
+                WatchError::Server(_) | WatchError::NotAllowed(_) | WatchError::Processor => {
+                    Failure::request(error)
+                }
+                WatchError::NoSamples(_) | WatchError::Own(_) => Failure::measurement(error),
+            },
+        )
+    }
+
+    /// Writes what was seen to the folder of `--out`.
+    fn keep(&self, watched: &Watched) -> Result<(), Failure> {
+        let Some(folder) = &self.out else { return Ok(()) };
+        let Watched { bill, folded, .. } = watched;
+        let json = serde_json::to_string_pretty(&Versioned { schema: json::WATCH, of: bill });
+        let machine = serde_json::to_string_pretty(&Machine::read(&crate::allowed_cpus()?));
+        let page = report::bill_html(&bill.server.to_string(), &watch::in_words(bill), folded);
+        let files = [
+            (BILL, json.map_err(Failure::measurement)?),
+            ("stacks.folded", folded.clone()),
+            ("watch.html", page.map_err(Failure::measurement)?),
+            ("machine.json", machine.map_err(Failure::measurement)?),
+        ];
+        for (name, content) in files {
+            let path = folder.join(name);
+            std::fs::write(&path, content)
+                .map_err(|error| Failure::measurement(format!("{}: {error}", path.display())))?;
+        }
+        Ok(())
+    }
+
+    /// Measures what changes would save, where that is wanted and possible, and keeps it; whether there is more to
+    /// print now.
+    fn price(&self, watched: &mut Watched, interrupted: &AtomicBool) -> Result<bool, Failure> {
         let can_ask =
             !self.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-        if watched.bill.no_bill.is_some() || !(self.measure || can_ask) {
-            return;
+        let is_over = watched.bill.no_bill.is_some() || interrupted.load(Ordering::Relaxed);
+        if is_over || !(self.measure || can_ask) {
+            return Ok(false);
         }
-        let priced = watched.to_measure().and_then(|wanted| {
-            if !self.measure && !is_wanted(&wanted.cpu) {
-                return Ok(());
+        let priced = match watched.to_measure() {
+            Ok(wanted) if self.measure || is_wanted(&wanted.cpu, interrupted) => {
+                self.measure(&wanted, interrupted)
             }
-            let line = ProgressLine::new(!self.json, "{bar:24} {wide_msg}");
-            let systems = targets::systems();
-            let show = |done: usize| {
-                line.show(done as u64, 1 + systems.len() as u64, || {
-                    format!("measuring operations of TLS on CPU {}", wanted.cpu)
-                });
-            };
-            show(0);
-            let own = bench(&wanted, Of::Library(&wanted.library), interrupted)?;
-            let mut others = Vec::new();
-            for (place, system) in systems.iter().enumerate() {
-                show(place + 1);
-                // A system that does not run here has no lever.
-                if let Ok(costs) = bench(&wanted, Of::System(system), interrupted) {
-                    others.push((system.clone(), costs));
-                }
+            Err(why) if self.measure => Err(why),
+            Ok(_) | Err(_) => return Ok(false),
+        };
+        let priced = priced.and_then(|(own, others)| watched.price(&own, &others));
+        watched.bill.not_measured.extend(priced.err());
+        self.keep(watched)?;
+        Ok(true)
+    }
+
+    /// What operations of TLS cost with the server's library, and in the systems that are here, by name.
+    fn measure(
+        &self,
+        wanted: &ToMeasure,
+        interrupted: &AtomicBool,
+    ) -> Result<(Costs, Vec<(String, Costs)>), String> {
+        let line = ProgressLine::new(!self.json, "{bar:24} {wide_msg}");
+        let systems = targets::systems();
+        let show = |done: usize| {
+            line.show(done as u64, 1 + systems.len() as u64, || {
+                format!("measuring operations of TLS on CPU {}", wanted.cpu)
+            });
+        };
+        show(0);
+        let own = bench(wanted, Of::Library(&wanted.library), interrupted)?;
+        let mut others = Vec::new();
+        for (place, system) in systems.iter().enumerate() {
+            show(place + 1);
+            // A system that does not run here has no lever.
+            if let Ok(costs) = bench(wanted, Of::System(system), interrupted) {
+                others.push((system.clone(), costs));
             }
-            watched.price(&own, &others)
-        });
-        if let Err(why) = priced
-            && self.measure
-        {
-            watched.bill.notes.push(format!("what a change would save is not measured: {why}"));
         }
+        Ok((own, others))
     }
 }
 
-/// Asks on the terminal.
-fn is_wanted(cpu: &CpuList) -> bool {
+/// Asks on the terminal. Ctrl-C, like the end of the input, is a no at once: a read alone would wait for the next line.
+fn is_wanted(cpu: &CpuList, interrupted: &AtomicBool) -> bool {
     crate::print_beside(format_args!(
-        "Measure what changes would save, some 20 s on CPU {cpu}, which the server does not use? [y/N] "
+        "\nMeasure what changes would save, some 20 s on CPU {cpu}, which the server does not use? [y/N] "
     ));
-    let mut answer = String::new();
-    let is_read = std::io::stdin().lock().read_line(&mut answer).is_ok();
-    is_read && matches!(answer.trim(), "y" | "Y" | "yes")
+    let input = std::io::stdin();
+    while !interrupted.load(Ordering::Relaxed) {
+        let mut waiting = [PollFd::new(&input, PollFlags::IN)];
+        let a_while = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+        if poll(&mut waiting, Some(&a_while)).is_ok_and(|ready| ready > 0) {
+            let mut answer = String::new();
+            let is_read = input.lock().read_line(&mut answer).is_ok();
+            return is_read && matches!(answer.trim(), "y" | "Y" | "yes");
+        }
+    }
+    crate::print_beside("\n");
+    false
 }
 
 /// Whose operations are measured.
@@ -237,16 +273,7 @@ fn bench(wanted: &ToMeasure, of: Of<'_>, interrupted: &AtomicBool) -> Result<Cos
     }
     let child = Captured::start(Path::new("env"), arguments, &[], &wanted.cpu);
     let mut child = child.map_err(|(program, error)| format!("{}: {error}", program.display()))?;
-    let begin = Instant::now();
-    let status = loop {
-        if let Some(status) = child.process.exited() {
-            break status;
-        }
-        if interrupted.load(Ordering::Relaxed) || begin.elapsed() > LONGEST_BENCH {
-            return Err("the measurement was interrupted".to_owned());
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    };
+    let status = ended(&mut child, interrupted, LONGEST_BENCH)?;
     let read = |mut file: File| {
         let mut printed = String::new();
         file.rewind().and_then(|()| file.read_to_string(&mut printed)).map_err(text)?;
@@ -271,6 +298,30 @@ fn bench(wanted: &ToMeasure, of: Of<'_>, interrupted: &AtomicBool) -> Result<Cos
     Ok(Costs { rows, cpu: wanted.cpu.as_slice()[0] })
 }
 
+/// Waits for what measures.
+///
+/// # Errors
+/// It was interrupted, or took longer.
+fn ended(
+    child: &mut Captured,
+    interrupted: &AtomicBool,
+    longest: Duration,
+) -> Result<ExitStatus, String> {
+    let begin = Instant::now();
+    loop {
+        if let Some(status) = child.process.exited() {
+            return Ok(status);
+        }
+        if interrupted.load(Ordering::Relaxed) {
+            return Err("the measurement was interrupted".to_owned());
+        }
+        if begin.elapsed() > longest {
+            return Err(format!("toll bench took longer than {} s", longest.as_secs()));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 /// A line as it fits the terminal, with its indentation.
 fn wrapped(line: &str) -> String {
     let words = line.trim_start();
@@ -284,32 +335,6 @@ fn print(text: &str) {
 
 /// The file of a bill in its folder.
 const BILL: &str = "bill.json";
-
-/// Writes what was seen to a folder.
-fn keep(folder: &Path, watched: &Watched) -> Result<(), Failure> {
-    let bill = Versioned { schema: json::WATCH, of: &watched.bill };
-    let bill = serde_json::to_string_pretty(&bill).map_err(Failure::measurement)?;
-    let machine = serde_json::to_string_pretty(&Machine::read(&crate::allowed_cpus()?));
-    let machine = machine.map_err(Failure::measurement)?;
-    let title = watched.bill.server.to_string();
-    let graph = profile::flame_picture(&watched.folded, &title).unwrap_or_default();
-    let words = watch::in_words(&watched.bill).replace('&', "&amp;").replace('<', "&lt;");
-    let page = format!(
-        "<!doctype html><meta charset=utf-8><title>toll watch</title><pre>{words}</pre>{graph}\n"
-    );
-    let files = [
-        (BILL, &bill),
-        ("stacks.folded", &watched.folded),
-        ("watch.html", &page),
-        ("machine.json", &machine),
-    ];
-    for (name, content) in files {
-        let path = folder.join(name);
-        std::fs::write(&path, content)
-            .map_err(|error| Failure::measurement(format!("{}: {error}", path.display())))?;
-    }
-    Ok(())
-}
 
 /// The bill of a folder that `--out` has made; `None` of another folder.
 pub(crate) fn bill(folder: &Path) -> Result<Option<Bill>, Failure> {
@@ -329,7 +354,7 @@ pub(crate) fn bill(folder: &Path) -> Result<Option<Bill>, Failure> {
     }
 }
 
-/// `toll report` of such a folder.
+/// Prints a bill; the exit code says whether it is one.
 pub(crate) fn report(bill: &Bill, is_json: bool) -> Result<Exit, Failure> {
     match is_json {
         true => json::print(json::WATCH, bill)?,
@@ -342,4 +367,20 @@ pub(crate) fn report(bill: &Bill, is_json: bool) -> Result<Exit, Failure> {
 pub(crate) fn compare(a: &Bill, b: &Bill) -> Result<Exit, Failure> {
     print(&watch::compared(a, b).map_err(Failure::request)?);
     Ok(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_measures_for_too_long_is_ended_and_not_called_interrupted() {
+        let why = |is_interrupted: bool, longest: Duration| {
+            let cpu = CpuList::allowed().unwrap().first(1);
+            let child = Captured::start(Path::new("sleep"), vec!["600".into()], &[], &cpu);
+            ended(&mut child.unwrap(), &AtomicBool::new(is_interrupted), longest).unwrap_err()
+        };
+        assert!(why(false, Duration::ZERO).contains("longer"));
+        assert!(why(true, LONGEST_BENCH).contains("interrupted"));
+    }
 }

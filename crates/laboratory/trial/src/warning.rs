@@ -346,8 +346,8 @@ warnings! {
                  whose time the kernel keeps by ticks";
         remedy: "measure longer (--duration, -n), or start the server in a control group of its own (systemd-run)";
     }
-    /// The packets of a server on loopback were held back; it sends so many bytes for an operation, and toll may have
-    /// started it.
+    /// What a server sent over loopback waited in a queue, or for a timer of its congestion control. Only servers that
+    /// send much for each operation are warned about; where toll has started the server, the remedy is in its own keys.
     Paced: pub(crate) fn paced(obtained: &Obtained, bytes_per_operation: u64, is_started: bool) {
         let Pacing { connections, least_bps, queue } = obtained.pacing.as_ref()?;
         let controls = obtained.server_congestion.keys().map(String::as_str).collect::<Vec<_>>().join(", ");

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::calls::{Call, Tally};
 use crate::image::Mapping;
 use crate::own_handshake::Preferred;
-use crate::sampler::Observed;
+use crate::sampler::{LOOK, Observed};
 use crate::sort::{NotSorted, Sorted, TlsPart};
 
 /// From fewer samples no share is printed: an interval would be some ten points wide.
@@ -91,6 +91,9 @@ pub struct Bill {
     /// Those on which it was seen, or to which it is pinned.
     pub server_cpus: Fact<CpuList>,
     pub levers: Vec<Lever>,
+    /// Why other changes are not among them.
+    #[serde(default)]
+    pub not_measured: Vec<String>,
     pub notes: Vec<String>,
     /// What toll itself used meanwhile.
     pub own_cpu_s: f64,
@@ -192,8 +195,19 @@ impl Bill {
             libraries: seen.libraries.iter().map(LibraryFile::of).collect(),
             server_cpus: server_cpus(seen),
             levers: Vec::new(),
-            notes: notes(seen),
+            not_measured: Vec::new(),
+            notes: notes(seen, &count(Call::Connection)),
             own_cpu_s: seen.own_cpu_s,
+        }
+    }
+
+    /// What `toll plan --server` and the lines of configuration call it; `None` where they do not know it.
+    pub(crate) fn kind_of_server(&self) -> Option<&str> {
+        match &*self.server.name {
+            "apache2" | "httpd" => Some("apache"),
+            "toll" => Some("embedded"),
+            name @ ("nginx" | "haproxy" | "caddy") => Some(name),
+            _ => None,
         }
     }
 
@@ -242,7 +256,21 @@ fn count(calls: &Result<BTreeMap<Call, Tally>, String>, call: Call, window_s: f6
     })
 }
 
-fn notes(seen: &Observed) -> Vec<String> {
+/// What it means that both ways of counting connections differ, by more than what happens at the edges of a window.
+fn disagreement(tls: u64, tcp: u64) -> Option<String> {
+    let apart = tls.abs_diff(tcp);
+    let why = match tls > tcp {
+        true => "the counts have TLS at other ports too, or with servers that it asks itself",
+        false => "the others had no TLS",
+    };
+    (apart > 20 && apart * 20 > tls.max(tcp)).then(|| {
+        let (tls, tcp) = (units::counted(tls, "connection"), units::thousands(tcp));
+        format!("OpenSSL ended {tls} and TCP {tcp} at the ports that toll looked at: {why}")
+    })
+}
+
+/// `connections`: as the server's library ended them.
+fn notes(seen: &Observed, connections: &Fact<Count>) -> Vec<String> {
     let mut notes = Vec::new();
     if seen.hides_kernel {
         notes.push(
@@ -255,6 +283,16 @@ fn notes(seen: &Observed) -> Vec<String> {
             "{} threads more than toll can sample were left out",
             seen.threads_left_out
         ));
+    }
+    if seen.new_processes > 0 {
+        notes.push(format!(
+            "processes of the server that began meanwhile, as after a reload: {}; the bill lacks up to {:.1} s of each",
+            seen.new_processes,
+            LOOK.as_secs_f64()
+        ));
+    }
+    if let (Fact::Known(tls), Fact::Known(tcp)) = (connections, &seen.sent) {
+        notes.extend(disagreement(tls.count, tcp.connections));
     }
     if seen.lost > 0 {
         notes.push(format!("{} samples were lost, since toll had no CPU to read them", seen.lost));
@@ -343,6 +381,7 @@ mod tests {
             sent: Fact::unknown("it was not counted"),
             cpus: BTreeSet::new(),
             threads_left_out: 0,
+            new_processes: 0,
             hides_kernel: false,
             libraries: Vec::new(),
             own_cpu_s: 0.0,
@@ -363,6 +402,20 @@ mod tests {
         assert_eq!(stripped.not_sorted[&NotSorted::NoNames].samples, 500);
         assert!(!stripped.not_tls.contains_key(&Class::HttpServer));
         assert_eq!(bill(&[kernel]).no_bill, Some(NoBill::NoTls));
+    }
+
+    #[test]
+    fn both_ways_of_counting_are_held_against_each_other() {
+        for (tls, tcp, about) in [
+            (1_000, 1_040, None),
+            (10, 25, None),
+            (1_000, 1_200, Some("had no TLS")),
+            (1_200, 1_000, Some("other ports")),
+        ] {
+            let said = disagreement(tls, tcp);
+            assert_eq!(said.is_some(), about.is_some(), "{tls} {tcp}");
+            assert!(said.is_none_or(|said| said.contains(about.unwrap())));
+        }
     }
 
     #[test]

@@ -25,10 +25,9 @@ use crate::sort::TlsPart;
 
 /// Bytes of a record whose cost stands for all.
 pub const RECORD_BYTES: u64 = 16 << 10;
-/// What it is called.
-const RECORD: &str = "a record of 16 KiB";
-/// An operation takes the server at most so many times what it takes here, or something else takes that time.
-const MOST_BESIDE_OWN: f64 = 2.5;
+/// Where the server takes more than so many times what an operation takes here, or less than one part in so many, the
+/// operation that was measured is not the one that the server does.
+const LARGEST_RATIO: f64 = 2.5;
 
 /// What an operation costs, in seconds: the middle half of the samples.
 #[derive(Debug, Clone, Copy)]
@@ -38,14 +37,93 @@ struct Cost {
     high: f64,
 }
 
+/// What a change makes cheaper or dearer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operation {
+    Signature,
+    KeyExchange,
+    Handshake,
+    /// With [`RECORD_BYTES`].
+    Record,
+}
+
+impl Operation {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Signature => "a signature",
+            Self::KeyExchange => "a key exchange",
+            Self::Handshake => "a handshake",
+            Self::Record => "a record of 16 KiB",
+        }
+    }
+}
+
 /// A part of the server's time that a change touches.
 struct Touched {
-    /// `a signature`.
-    operation: &'static str,
+    operation: Operation,
     share: Share,
-    per_s: Option<f64>,
+    /// What each takes the server, in seconds; `None` where they were not counted.
+    took: Option<f64>,
     now: Cost,
     then: Cost,
+}
+
+/// A part of the server's CPU, with its interval.
+#[derive(Debug, Clone, Copy, Default)]
+struct Saving {
+    low: f64,
+    middle: f64,
+    high: f64,
+}
+
+impl Touched {
+    /// # Errors
+    /// The server does another operation than the one that was measured.
+    fn check(&self) -> Result<(), String> {
+        let Some(took) = self.took else { return Ok(()) };
+        let ratio = took / self.now.median;
+        // A short record takes more, and the cipher has no part in that.
+        let may_take_more = self.operation == Operation::Record;
+        if ratio >= 1.0 / LARGEST_RATIO && (ratio <= LARGEST_RATIO || may_take_more) {
+            return Ok(());
+        }
+        Err(format!(
+            "{} takes the server {}, and what toll negotiates with it {} on its own: clients negotiate something else, or \
+             that time is not spent on it",
+            self.operation.words(),
+            microseconds(took),
+            microseconds(self.now.median)
+        ))
+    }
+
+    fn saving(&self) -> Saving {
+        // The share of what grows with the operation, and of what stays.
+        let both = |share: f64, now: f64, then: f64| {
+            let grows = share * (1.0 - then / now);
+            [grows, self.took.map_or(grows, |took| share * (now - then) / took)]
+        };
+        let Self { share, now, then, .. } = self;
+        let [grows, stays] = both(share.share, now.median, then.median);
+        let bounds = [share.low, share.high]
+            .map(|share| [both(share, now.low, then.high), both(share, now.high, then.low)]);
+        let bounds = bounds.as_flattened().as_flattened();
+        Saving {
+            low: bounds.iter().copied().fold(f64::INFINITY, f64::min),
+            middle: f64::midpoint(grows, stays),
+            high: bounds.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        }
+    }
+
+    fn in_words(&self) -> String {
+        let took = self.took.map(|took| format!(", and the server {}", microseconds(took)));
+        format!(
+            "{} takes {} in place of {}{}",
+            self.operation.words(),
+            microseconds(self.then.median),
+            microseconds(self.now.median),
+            took.unwrap_or_default()
+        )
+    }
 }
 
 /// What a library takes for each algorithm, as `toll bench` has measured it.
@@ -84,8 +162,7 @@ impl Costs {
 pub(crate) fn wanted(prefers: &Preferred) -> Vec<Algorithm> {
     let keys = CertificateKey::ALL.map(signature);
     let groups = Group::ALL.map(exchange);
-    let suites = ["AES_128_GCM_SHA256", "AES_256_GCM_SHA384", "CHACHA20_POLY1305_SHA256"];
-    let records = suites.map(|name| record(&format!("TLS_{name}")));
+    let records = SUITES.map(|(name, _)| record(name));
     let key = prefers.certificate_key;
     let mut all: Vec<Algorithm> = keys.into_iter().chain(groups).chain(records).flatten().collect();
     all.extend([full(key), RESUMED]);
@@ -122,14 +199,16 @@ fn exchange(group: Group) -> Option<Algorithm> {
     })
 }
 
+/// The suites of TLS 1.3 whose records are measured.
+const SUITES: [(&str, Protection); 3] = [
+    ("TLS_AES_128_GCM_SHA256", Protection::Tls13Aes128Gcm),
+    ("TLS_AES_256_GCM_SHA384", Protection::Tls13Aes256Gcm),
+    ("TLS_CHACHA20_POLY1305_SHA256", Protection::Tls13ChaCha20Poly1305),
+];
+
 fn record(suite: &str) -> Option<Algorithm> {
-    let protection = match suite {
-        "TLS_AES_128_GCM_SHA256" => Protection::Tls13Aes128Gcm,
-        "TLS_AES_256_GCM_SHA384" => Protection::Tls13Aes256Gcm,
-        "TLS_CHACHA20_POLY1305_SHA256" => Protection::Tls13ChaCha20Poly1305,
-        _ => return None,
-    };
-    Some(Algorithm::Record(protection, Way::Seal))
+    let (_, protection) = SUITES.iter().find(|(name, _)| *name == suite)?;
+    Some(Algorithm::Record(*protection, Way::Seal))
 }
 
 /// The kinds of changes that put one operation in place of another.
@@ -208,27 +287,35 @@ impl Pricing<'_> {
         let rate = |count: &Fact<Count>| count.known().map(|count| count.per_s);
         let (operation, part, per_s) = match kind {
             Kind::CertificateKey => {
-                ("a signature", TlsPart::PrivateKeys, rate(&self.bill.signatures))
+                (Operation::Signature, TlsPart::PrivateKeys, rate(&self.bill.signatures))
             }
-            Kind::Group if self.prefers.is_tls13() => {
-                ("a key exchange", TlsPart::KeyExchange, rate(&self.bill.handshakes))
+            Kind::Group => {
+                // TLS 1.2 resumes without one.
+                let is_always = self.prefers.is_tls13();
+                let of = if is_always { &self.bill.handshakes } else { &self.bill.signatures };
+                (Operation::KeyExchange, TlsPart::KeyExchange, rate(of))
             }
-            // TLS 1.2 resumes without one.
-            Kind::Group => ("a key exchange", TlsPart::KeyExchange, rate(&self.bill.signatures)),
             _ => {
                 let records = self.bill.bytes_per_s().map(|bytes| bytes / RECORD_BYTES as f64);
-                (RECORD, TlsPart::Records, records)
+                (Operation::Record, TlsPart::Records, records)
             }
         };
         let none = || format!("toll bench has no such operation for the {kind} of this server");
         let share = self.bill.parts.get(&part).copied();
+        let share = share.ok_or_else(|| format!("no sample is of {}", part.words()))?;
         Ok(Touched {
             operation,
-            share: share.ok_or_else(|| format!("no sample is of {}", part.words()))?,
-            per_s,
+            share,
+            took: self.took(share, per_s),
             now: self.costs.of(self.now(kind).ok_or_else(none)?)?,
             then: after.of(then.ok_or_else(none)?)?,
         })
+    }
+
+    /// What each of so many operations per second takes the server.
+    fn took(&self, share: Share, per_s: Option<f64>) -> Option<f64> {
+        let cores = self.bill.cpu_s.known()? / self.bill.window_s;
+        per_s.filter(|rate| *rate > 0.0).map(|rate| share.share * cores / rate)
     }
 
     /// The same operations in another system.
@@ -259,10 +346,11 @@ impl Pricing<'_> {
             };
             let parts = [TlsPart::PrivateKeys, TlsPart::KeyExchange, TlsPart::Library];
             let parts = parts.iter().filter_map(|part| self.bill.parts.get(part));
+            let share = parts.fold(Share::NONE, Share::with);
             Ok(vec![Touched {
-                operation: "a handshake",
-                share: parts.fold(Share::NONE, Share::with),
-                per_s: self.bill.handshakes.known().map(|count| count.per_s),
+                operation: Operation::Handshake,
+                share,
+                took: self.took(share, self.bill.handshakes.known().map(|count| count.per_s)),
                 now: mean(resumed),
                 then: mean(then),
             }])
@@ -276,62 +364,23 @@ impl Pricing<'_> {
         change: String,
         touched: &[Touched],
     ) -> Result<Lever, String> {
-        let cores = self.bill.cpu_s.clone().or_why()? / self.bill.window_s;
-        let (mut saves, mut low, mut high, mut texts) = (0.0, 0.0, 0.0, Vec::new());
+        let mut all = Saving::default();
         for of in touched {
-            let took =
-                of.per_s.filter(|rate| *rate > 0.0).map(|rate| of.share.share * cores / rate);
-            let beside = took.map_or(1.0, |took| took / of.now.median);
-            // A short record takes more, and the cipher has no part in that.
-            let is_odd = of.operation != RECORD && beside > MOST_BESIDE_OWN;
-            if is_odd || beside < 1.0 / MOST_BESIDE_OWN {
-                return Err(format!(
-                    "{} takes the server {} of CPU, and as toll sees it {} here: clients get something else than toll \
-                     does, or something else takes that time",
-                    of.operation,
-                    microseconds(took.unwrap_or_default()),
-                    microseconds(of.now.median)
-                ));
-            }
-            let both = |share: f64, now: f64, then: f64| {
-                let grows = share * (1.0 - then / now);
-                [grows, took.map_or(grows, |took| share * (now - then) / took)]
-            };
-            let [grows, stays] = both(of.share.share, of.now.median, of.then.median);
-            saves += f64::midpoint(grows, stays);
-            let Touched { share, now, then, .. } = of;
-            let all: Vec<f64> = [share.low, share.high]
-                .into_iter()
-                .flat_map(|share| {
-                    [both(share, now.low, then.high), both(share, now.high, then.low)]
-                })
-                .flatten()
-                .collect();
-            low += all.iter().copied().fold(f64::INFINITY, f64::min);
-            high += all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let took = took.map(|took| format!(", and the server {}", microseconds(took)));
-            texts.push(format!(
-                "{} takes {} in place of {}{}",
-                of.operation,
-                microseconds(then.median),
-                microseconds(now.median),
-                took.unwrap_or_default()
-            ));
+            of.check()?;
+            let Saving { low, middle, high } = of.saving();
+            all = Saving { low: all.low + low, middle: all.middle + middle, high: all.high + high };
         }
-        let server = match &*self.bill.server.name {
-            "apache2" | "httpd" => "apache",
-            name => name,
-        };
+        let texts: Vec<String> = touched.iter().map(Touched::in_words).collect();
         let (title, cpu) = (self.costs.title(), self.costs.cpu);
         Ok(Lever {
             kind: row.kind.to_string(),
             change,
             actor: row.actor.to_string(),
-            saves,
-            low,
-            high,
+            saves: all.middle,
+            low: all.low,
+            high: all.high,
             rests_on: format!("{} (toll bench, {title}, CPU {cpu})", texts.join("; ")),
-            line: row.line(server).map(str::to_owned),
+            line: self.bill.kind_of_server().and_then(|of| row.line(of)).map(str::to_owned),
             left_out: row.left_out.to_owned(),
         })
     }
@@ -364,18 +413,19 @@ pub(crate) fn libcrypto(pid: u32, libraries: &[Mapping]) -> Result<PathBuf, Stri
     let map = libraries.iter().find(|map| map.image.name.starts_with("libcrypto.so"));
     let map =
         map.ok_or("the server has no libcrypto of its own that costs could be measured with")?;
-    let relative = map.path.strip_prefix("/").unwrap_or(&map.path);
-    // As the server sees it, and where that is the same, as everybody does.
-    let path = PathBuf::from(format!("/proc/{pid}/root")).join(relative);
+    // In a container it is where the server sees it. One that has changed its root since (chroot(2)) has it where all
+    // see it.
+    let root = PathBuf::from(format!("/proc/{pid}/root"));
+    let within = root.join(map.path.strip_prefix("/").unwrap_or(&map.path));
     let file = |path: &Path| std::fs::metadata(path).map(|of| (of.dev(), of.ino())).ok();
-    let mapped = file(&map.opened);
-    if map.is_deleted || mapped.is_none() || mapped != file(&path) {
-        return Err(format!(
+    let mapped = file(&map.opened).filter(|_| !map.is_deleted);
+    let mut paths = [map.path.clone(), within].into_iter();
+    paths.find(|path| mapped.is_some() && file(path) == mapped).ok_or_else(|| {
+        format!(
             "{} is not the file that the server runs any more; restart the server first",
             map.path.display()
-        ));
-    }
-    Ok(if file(&map.path) == mapped { map.path.clone() } else { path })
+        )
+    })
 }
 
 #[cfg(test)]
@@ -518,6 +568,30 @@ mod tests {
         let maps = Images::default().mapped_by(std::process::id());
         let found = maps.into_iter().find(|map| map.image.name.starts_with("libcrypto.so"));
         found.expect("it is linked with OpenSSL")
+    }
+
+    #[test]
+    fn the_library_of_a_server_in_a_chroot_is_found_where_it_was_before() {
+        // It has mapped nothing of its new root, as with `chroot` in HAProxy's configuration.
+        let jail = tempfile::tempdir().unwrap();
+        let program =
+            format!("chroot '{}' or exit 9; print qq(in\n); <STDIN>", jail.path().display());
+        let mut jailed = std::process::Command::new("perl")
+            .args(["-e", &format!("$| = 1; {program}")])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut output = std::io::BufReader::new(jailed.stdout.take().unwrap());
+        std::io::BufRead::read_line(&mut output, &mut line).unwrap();
+        let own = own_libcrypto();
+        let found = libcrypto(jailed.id(), std::slice::from_ref(&own));
+        drop(jailed.stdin.take());
+        if jailed.wait().unwrap().code() == Some(9) {
+            return eprintln!("skipped: only root may change its root");
+        }
+        assert_eq!((line.as_str(), found), ("in\n", Ok(own.path)));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The bill of a server that runs: how much of its CPU is TLS, of what kind, and what would change it.
 //!
-//! - `sampler`: watches its threads for a while; `image`, `unwind` and `kernel_names` find the callers.
+//! - `sampler`: watches its threads for a while; `sample` reads what the kernel writes, `image`, `unwind` and
+//!   `kernel_names` find the callers.
 //! - `sort`: the line of a sample. `calls`: how often it signs, completes a handshake and ends a connection.
 //! - `own_handshake`: what the server prefers, by one handshake of toll's own.
 //! - `bill`: shares with their intervals. `levers`: what a change would save. `words`: how it is printed.
@@ -11,6 +12,7 @@ mod image;
 mod kernel_names;
 mod levers;
 mod own_handshake;
+mod sample;
 mod sampler;
 mod sort;
 mod unwind;
@@ -30,7 +32,7 @@ pub use levers::{Costs, RECORD_BYTES};
 pub use own_handshake::Preferred;
 pub use sampler::{FREQUENCY, WatchError};
 pub use sort::{NotSorted, TlsPart};
-pub use words::{compared, in_words, no_bill};
+pub use words::{changes_in_words, compared, in_words, no_bill, plan};
 
 use image::Mapping;
 
@@ -120,7 +122,7 @@ impl Watched {
         if levers.is_empty() {
             return Err(whys.join("; "));
         }
-        self.bill.notes.extend(whys.into_iter().map(|why| format!("not among the changes: {why}")));
+        self.bill.not_measured = whys;
         self.bill.levers = levers;
         Ok(())
     }

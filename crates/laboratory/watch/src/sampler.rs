@@ -11,16 +11,17 @@ use std::time::{Duration, Instant};
 use cpus::CpuList;
 use observe::{
     Counted, Fact, ObserveError, PARANOID_ALLOWS_CPUS, PerfEvent, ProcessTree, Recorder, SentBytes,
-    SentBytesMeter, TreeMeter, u32_at, u64_at,
+    SentBytesMeter, TreeMeter,
 };
 use profile::CallStack;
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::calls::{self, Call, CallCounters, SAMPLE_REGISTERS, Tally};
+use crate::calls::{self, Call, CallCounters, Tally};
 use crate::image::{Images, Mapping};
 use crate::kernel_names::KernelNames;
+use crate::sample::{SAMPLE, Sample};
 use crate::sort::{Sorted, Sorter};
-use crate::unwind::{COUNT, SAMPLED, Unwinder};
+use crate::unwind::{SAMPLED, Unwinder};
 
 /// Samples per second of a thread's CPU time.
 pub const FREQUENCY: u64 = 499;
@@ -34,7 +35,7 @@ const MOST_THREADS: usize = 128;
 const MOST_STACKS: usize = 100_000;
 /// How often samples are taken from the kernel, and how often new threads are looked for.
 const DRAIN: Duration = Duration::from_millis(25);
-const LOOK: Duration = Duration::from_millis(200);
+pub(crate) const LOOK: Duration = Duration::from_millis(200);
 /// How often the mappings of a process may be read again, where code is in none.
 const REMAP: Duration = Duration::from_millis(100);
 /// The window's parts, from whose differences the intervals come.
@@ -43,14 +44,8 @@ pub(crate) const BLOCKS: usize = 20;
 /// The software clock of CPU time (`PERF_TYPE_SOFTWARE`, `PERF_COUNT_SW_CPU_CLOCK`).
 const SOFTWARE: u32 = 1;
 const CPU_CLOCK: u64 = 0;
-/// What a sample has: thread, time, callers, CPU, registers and stack (`PERF_SAMPLE_TID` and so on).
-const SAMPLE: u64 = 1 << 1 | 1 << 2 | 1 << 5 | 1 << 7 | SAMPLE_REGISTERS | 1 << 13;
 /// `exclude_hv`, and `exclude_callchain_user`: the kernel does not follow the program's frame pointers.
 const FLAGS: u64 = 1 << 6 | 1 << 22;
-/// What a chain of callers has before those in the kernel, and before those of the program.
-const CONTEXT_KERNEL: u64 = (-128_i64).cast_unsigned();
-const CONTEXTS: u64 = (-4_096_i64).cast_unsigned();
-
 /// Why a server cannot be watched.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
@@ -84,6 +79,8 @@ pub(crate) struct Observed {
     /// The CPUs on which it was seen, and those that it may use where these are not all.
     pub(crate) cpus: BTreeSet<usize>,
     pub(crate) threads_left_out: usize,
+    /// Processes that began within the window.
+    pub(crate) new_processes: usize,
     pub(crate) hides_kernel: bool,
     pub(crate) libraries: Vec<Mapping>,
     /// What toll itself used of the CPUs meanwhile.
@@ -191,8 +188,9 @@ pub(crate) fn watch(
     if sampler.seen.ended.is_none() || interrupted.load(Ordering::Relaxed) {
         cpu = read_cpu().unwrap_or(cpu);
     }
+    let sent = sent.and_then(SentBytesMeter::end).map_or_else(Fact::unknown, Fact::Known);
     let mut seen = sampler.end();
-    seen.sent = sent.and_then(SentBytesMeter::end).map_or_else(Fact::unknown, Fact::Known);
+    seen.sent = sent;
     (seen.window, seen.cpu_s, seen.own_cpu_s) = (window, cpu, own_cpu_s() - own);
     Ok(seen)
 }
@@ -211,6 +209,7 @@ impl Sampler {
             sent: Fact::unknown("it was not counted"),
             cpus: BTreeSet::new(),
             threads_left_out: 0,
+            new_processes: 0,
             hides_kernel: kernel.is_empty(),
             libraries: Vec::new(),
             own_cpu_s: 0.0,
@@ -256,6 +255,7 @@ impl Sampler {
         for pid in ProcessTree::find(self.root)?.pids() {
             if !self.memories.contains_key(&pid) {
                 self.map(pid);
+                self.seen.new_processes += usize::from(self.begin > 0);
             }
             for task in tasks(pid) {
                 if self.threads.contains_key(&task) {
@@ -299,8 +299,8 @@ impl Sampler {
             .map(|(task, _)| *task)
             .collect();
         for task in ended {
-            if let Some(watched) = self.threads.remove(&task) {
-                self.close(watched);
+            if let Some(mut watched) = self.threads.remove(&task) {
+                self.take_rest(&mut watched);
             }
         }
         match self.look() {
@@ -378,7 +378,7 @@ impl Sampler {
     }
 
     /// Takes what is left of a thread.
-    fn close(&mut self, mut watched: Watched) {
+    fn take_rest(&mut self, watched: &mut Watched) {
         watched.samples.drain(|record| self.note(record));
         self.seen.lost += watched.samples.lost;
         if let (Some(counters), Ok(all)) = (&mut watched.calls, &mut self.seen.calls) {
@@ -387,8 +387,10 @@ impl Sampler {
     }
 
     fn end(mut self) -> Observed {
-        for (_, watched) in std::mem::take(&mut self.threads) {
-            self.close(watched);
+        // Of all before the first of them is closed, for which the kernel takes its time.
+        let mut threads = std::mem::take(&mut self.threads);
+        for watched in threads.values_mut() {
+            self.take_rest(watched);
         }
         if let Err(why) = &self.probes {
             self.seen.calls = Err(why.clone());
@@ -426,54 +428,6 @@ impl Sampler {
         if is_kept || self.seen.stacks.contains_key(&stack) {
             *self.seen.stacks.entry(stack).or_default() += 1;
         }
-    }
-}
-
-/// A sample as the kernel writes it.
-struct Sample<'a> {
-    process: u32,
-    time: u64,
-    cpu: u32,
-    /// Addresses, innermost first.
-    kernel: Vec<u64>,
-    /// Those of the program; `None` of a thread of the kernel.
-    registers: Option<[u64; COUNT]>,
-    stack: &'a [u8],
-}
-
-impl<'a> Sample<'a> {
-    /// `None` of one that is shorter than it says.
-    fn parse(record: &'a [u8]) -> Option<Self> {
-        let callers = usize::try_from(u64_at(record, 24)?).ok()?;
-        let mut at = 32;
-        let (mut kernel, mut is_in_kernel) = (Vec::new(), false);
-        for _ in 0..callers {
-            match u64_at(record, at)? {
-                CONTEXT_KERNEL => is_in_kernel = true,
-                context if context >= CONTEXTS => is_in_kernel = false,
-                address if is_in_kernel => kernel.push(address),
-                _ => {}
-            }
-            at += 8;
-        }
-        let has_registers = u64_at(record, at)? != 0;
-        at += 8;
-        let (mut registers, mut stack) = (None, &record[..0]);
-        if has_registers {
-            let mut values = [0; COUNT];
-            for value in &mut values {
-                *value = u64_at(record, at)?;
-                at += 8;
-            }
-            registers = Some(values);
-        }
-        let size = usize::try_from(u64_at(record, at)?).ok()?;
-        if size > 0 {
-            let copied = usize::try_from(u64_at(record, at + 8 + size)?).ok()?;
-            stack = record.get(at + 8..at + 8 + copied.min(size))?;
-        }
-        let (process, time, cpu) = (u32_at(record, 0)?, u64_at(record, 8)?, u32_at(record, 16)?);
-        Some(Self { process, time, cpu, kernel, registers, stack })
     }
 }
 

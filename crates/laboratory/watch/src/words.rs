@@ -26,13 +26,11 @@ pub fn in_words(bill: &Bill) -> String {
         text += &format!("\n{line}");
     }
     text += "\n";
-    if !bill.levers.is_empty() {
-        text += &changes(&bill.levers);
-    }
-    if let Some(plan) = plan(bill) {
-        text += &format!(
-            "\nHow many cores it needs, by requests of the mean size that was sent, one a connection:\n  {plan}\n"
-        );
+    text += &changes_in_words(bill);
+    if let Ok(flags) = plan(bill) {
+        let flags = flags.iter().map(|(flag, value)| format!(" --{flag} {value}"));
+        text += "\nHow many cores it needs, by requests of the mean size that was sent, one a connection:\n";
+        text += &format!("  toll plan{}\n", flags.collect::<String>());
     }
     for note in &bill.notes {
         text += &format!("\nNote: {note}.");
@@ -259,43 +257,71 @@ fn counted(bill: &Bill) -> Vec<String> {
 /// Changes that save less are not printed.
 const LEAST_SAVING: f64 = 0.005;
 
-fn changes(levers: &[Lever]) -> String {
-    let mut text = String::from("\nWhat would change it                    saves, of its CPU\n");
-    let printed: Vec<&Lever> = levers.iter().filter(|of| of.saves >= LEAST_SAVING).collect();
+/// What changes would save, and why others are not listed; nothing where none was measured.
+pub fn changes_in_words(bill: &Bill) -> String {
+    let mut text = String::new();
+    if !bill.levers.is_empty() {
+        text += "\nWhat would change it                    saves, of its CPU\n";
+    }
+    let printed: Vec<&Lever> = bill.levers.iter().filter(|of| of.saves >= LEAST_SAVING).collect();
     for lever in &printed {
         let saves = with_interval(lever.saves, lever.low, lever.high);
         let _ = writeln!(text, "  {:<38}{saves}\n    {}", lever.change, lever.rests_on);
         let line = lever.line.as_deref().unwrap_or("not known for this server");
         let _ = writeln!(text, "    {}: {line}\n    left out: {}", lever.actor, lever.left_out);
     }
-    if printed.is_empty() {
+    if printed.is_empty() && !bill.levers.is_empty() {
         text += "  none of those that were measured\n";
+    }
+    let begin = match bill.levers.is_empty() {
+        true => "What changes would save is not measured",
+        false => "Not among the changes",
+    };
+    for why in &bill.not_measured {
+        let _ = write!(text, "\n{begin}: {why}.");
+    }
+    if !bill.not_measured.is_empty() {
+        text += "\n";
+    }
+    if let (Some(of), None) = (bill.signatures.known(), bill.handshakes.known()) {
+        let rate = per_second("", of);
+        let _ = writeln!(text, "\nSignatures, by their share and what one takes here: {rate}.");
     }
     text
 }
 
-/// The command that plans the traffic that was seen; `None` where too little of it is known.
-fn plan(bill: &Bill) -> Option<String> {
-    let server = match &*bill.server.name {
-        "apache2" | "httpd" => "apache",
-        "toll" => "embedded",
-        name @ ("nginx" | "haproxy" | "caddy") => name,
-        _ => return None,
-    };
-    let (prefers, connections) = (bill.prefers.known()?, bill.connections.known()?);
-    let each = bill.bytes_per_s()? / connections.per_s;
-    if connections.count < 100 || bill.no_bill.is_some() {
-        return None;
+/// From fewer connections no traffic is planned.
+const FEWEST_CONNECTIONS: u64 = 100;
+
+/// The flags of `toll plan` for the server and the traffic that was seen, without their dashes: requests are not seen,
+/// so that each connection has one, of the mean size that was sent.
+///
+/// # Errors
+/// What of it is not known.
+pub fn plan(bill: &Bill) -> Result<Vec<(&'static str, String)>, String> {
+    if let Some(reason) = bill.no_bill {
+        return Err(no_bill(bill, reason));
     }
-    let group = prefers.group.map_or_else(String::new, |group| format!(" --group {group}"));
-    Some(format!(
-        "toll plan --server {server} --new-connections {:.0}/s --resumed {:.0}% --object {}KiB --certificate-key {} --suite {}{group}",
-        connections.per_s.ceil(),
-        bill.resumed().unwrap_or_default() * 100.0,
-        (each / 1024.0).ceil(),
-        prefers.certificate_key,
-        prefers.suite
-    ))
+    let server = bill.kind_of_server();
+    let server = server.ok_or_else(|| format!("toll plan has no {}", bill.server.name))?;
+    let prefers = bill.prefers.clone().or_why()?;
+    let connections = bill.connections.clone().or_why()?;
+    if connections.count < FEWEST_CONNECTIONS {
+        let few = units::counted(connections.count, "connection");
+        return Err(format!("{few} ended: too few to plan with (at least {FEWEST_CONNECTIONS})"));
+    }
+    let bytes = bill.sent.clone().or_why()?.bytes as f64 / connections.count as f64;
+    let resumed = bill.resumed().unwrap_or_default() * 100.0;
+    let mut flags = vec![
+        ("server", server.to_owned()),
+        ("new-connections", format!("{:.0}/s", connections.per_s.ceil())),
+        ("resumed", format!("{resumed:.0}%")),
+        ("object", format!("{:.0}KiB", (bytes / 1024.0).ceil())),
+        ("certificate-key", prefers.certificate_key.to_string()),
+        ("suite", prefers.suite),
+    ];
+    flags.extend(prefers.group.map(|group| ("group", group.to_string())));
+    Ok(flags)
 }
 
 /// Two bills of one server, before and after a change: each line in cores.
@@ -403,6 +429,7 @@ pub(crate) mod tests {
             }),
             libraries: Vec::new(),
             server_cpus: Fact::unknown(""),
+            not_measured: Vec::new(),
             levers: vec![Lever {
                 kind: "certificate-key".to_owned(),
                 change: "ECDSA P-256 certificate".to_owned(),
@@ -442,6 +469,12 @@ pub(crate) mod tests {
         let none = Bill { no_bill: Some(NoBill::NoTls), ..few.clone() };
         let lost = Bill { no_bill: Some(NoBill::Lost), lost_samples: 9_000, ..few.clone() };
         let ended = Bill { ended: Some("interrupted".to_owned()), ..bill() };
+        let estimated = Bill {
+            signatures: Fact::Known(Count { count: 32_760, per_s: 1_092.0, is_exact: false }),
+            handshakes: Fact::unknown("the kernel has no uprobes"),
+            not_measured: vec!["X25519MLKEM768 server: OpenSSL 3.0.19 has no ML-KEM".to_owned()],
+            ..bill()
+        };
         support::assert_golden!(
             [
                 ("whole", whole),
@@ -450,9 +483,31 @@ pub(crate) mod tests {
                 ("no TLS", none),
                 ("lost", lost),
                 ("ended", ended),
+                ("estimated", estimated),
             ]
             .map(|(name, bill)| (name, in_words(&bill)))
         );
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_planned() {
+        assert!(plan(&bill()).is_ok());
+        let few = Fact::Known(Count { count: 3, per_s: 0.1, is_exact: true });
+        for (wrong, about) in [
+            (Bill { no_bill: Some(NoBill::NotSorted), ..bill() }, "no bill"),
+            (Bill { connections: few, ..bill() }, "too few"),
+            (Bill { sent: Fact::unknown("no TCP port is seen"), ..bill() }, "no TCP port"),
+            (Bill { prefers: Fact::unknown("it was not asked"), ..bill() }, "not asked"),
+            (
+                Bill {
+                    server: ServerProcess { name: "mail".to_owned(), ..bill().server },
+                    ..bill()
+                },
+                "mail",
+            ),
+        ] {
+            assert!(plan(&wrong).unwrap_err().contains(about), "{about}");
+        }
     }
 
     #[test]

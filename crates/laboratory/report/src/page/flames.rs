@@ -49,7 +49,7 @@ fn wrong(run: &Run<'_>, cell: &str, count: u64) -> Option<String> {
 }
 
 /// An SVG as a URL (RFC 2397); what is no letter, digit or harmless sign is written in hexadecimal.
-fn data_url(svg: &str) -> String {
+pub(super) fn data_url(svg: &str) -> String {
     let mut url = "data:image/svg+xml,".to_owned();
     for byte in svg.bytes() {
         match byte.is_ascii_alphanumeric() || b" -_.,:;=()".contains(&byte) {

@@ -1,5 +1,6 @@
 //! `toll watch` beside servers and their logs, and made false from outside.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -92,25 +93,13 @@ fn watch(server: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// Starts to watch, and returns when it counts and samples.
+/// Starts to watch, and returns when the window has begun: before that toll does not sleep.
 fn started(command: &mut Command) -> Killed {
     let watching = Killed::piped(command);
-    until("it counts", || events(watching.pid()) > 4);
+    let waits_for = format!("/proc/{}/wchan", watching.pid());
+    let sleeps = || std::fs::read_to_string(&waits_for).is_ok_and(|of| of.contains("nanosleep"));
+    until("it sleeps between two looks", sleeps);
     watching
-}
-
-/// Starts to watch a server without calls that are counted, and returns when it samples.
-fn started_sampling(command: &mut Command) -> Killed {
-    let watching = Killed::piped(command);
-    until("it samples", || events(watching.pid()) > 0);
-    watching
-}
-
-/// How many events of the kernel a process has.
-fn events(pid: u32) -> usize {
-    let descriptors = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-    let names = descriptors.filter_map(|of| std::fs::read_link(of.path()).ok());
-    names.filter(|name| name.to_string_lossy().contains("perf_event")).count()
 }
 
 /// Of all threads, in ns (schedstat of `/proc`).
@@ -160,6 +149,8 @@ fn counts_are_those_of_the_servers_log_and_lines_add_up() {
         let count = bill[counted]["count"].as_f64().unwrap();
         assert!((count - logged).abs() <= logged * 0.01, "{counted}: {count} of {logged}: {bill}");
     }
+    // Both ways of counting saw the same window.
+    assert!(!bill["notes"].to_string().contains("OpenSSL ended"), "{bill}");
     assert_eq!(bill["prefers"]["certificate_key"], "rsa:2048");
     let samples = |lines: &str| -> u64 {
         bill[lines].as_object().unwrap().values().map(|of| of["samples"].as_u64().unwrap()).sum()
@@ -207,11 +198,13 @@ fn a_server_without_traffic_or_without_tls_has_no_bill() {
     assert!(text(&output.stdout).contains("too few for a bill"), "{}", text(&output.stdout));
     // Another program's process.
     let busy = Killed::start(Command::new("cat").arg("/dev/zero").stdout(Stdio::null()));
-    let watching = started_sampling(&mut watch(&busy.pid().to_string(), &["--json", "-d", "5min"]));
+    let watching = started(&mut watch(&busy.pid().to_string(), &["--json", "-d", "5min"]));
     until_it_has_worked(busy.pid(), 1_500_000_000);
     watching.send("-INT");
     let bill = json(&watching.finish());
     assert_eq!(bill["no_bill"], "no-tls", "{bill}");
+    // Without a port nobody knows what it sends.
+    assert!(bill["sent"]["not_available_here"].to_string().contains("port"), "{bill}");
     let gone = watch("8388607", &[]).output().unwrap();
     assert_eq!((gone.status.code(), text(&gone.stderr).lines().count()), (Some(2), 1));
 }
@@ -223,7 +216,7 @@ fn a_server_that_ends_meanwhile_is_said_to_have_ended() {
     }
     let mut busy = Killed::start(Command::new("cat").arg("/dev/zero").stdout(Stdio::null()));
     let server = busy.pid().to_string();
-    let watching = started_sampling(&mut watch(&server, &["--json", "--duration", "5min"]));
+    let watching = started(&mut watch(&server, &["--json", "--duration", "5min"]));
     until_it_has_worked(busy.pid(), 500_000_000);
     busy.0.kill().unwrap();
     busy.0.wait().unwrap();
@@ -313,6 +306,61 @@ fn changes_are_priced_by_what_the_servers_library_costs_and_nothing_of_that_is_l
 }
 
 #[test]
+fn on_a_terminal_the_bill_is_there_before_the_question_and_ctrl_c_or_the_end_of_input_ends_it() {
+    if !can_watch() || first_cpu().to_string() == last_cpu().to_string() {
+        return;
+    }
+    let nginx = Nginx::start(&RSA, None);
+    let _load = Killed::piped(&mut nginx.connections());
+    // The terminal's keys for an interrupt and for the end of the input.
+    for (key, code) in [(b"\x03", 130), (b"\x04", 0)] {
+        let folder = tempfile::tempdir().unwrap();
+        let (out, screen) = (folder.path().join("out"), folder.path().join("screen"));
+        let toll = support::toll_path().display().to_string();
+        let command = format!("{toll} watch {} -d 3s --out {}", nginx.master.pid(), out.display());
+        let mut terminal = Command::new("script");
+        terminal.args(["-qefc", &command]).arg(&screen).stdin(Stdio::piped());
+        let mut watching = Killed::piped(&mut terminal);
+        let shown = || std::fs::read_to_string(&screen).unwrap_or_default();
+        until("it asks", || shown().contains("[y/N]"));
+        let before = shown();
+        assert!(before.contains("TLS takes "), "{before}");
+        assert!(out.join("bill.json").is_file() && out.join("watch.html").is_file());
+        watching.0.stdin.as_mut().unwrap().write_all(key).unwrap();
+        assert_eq!(watching.finish().status.code(), Some(code), "{}", shown());
+    }
+}
+
+#[test]
+fn processes_that_begin_meanwhile_are_in_the_bill_and_connections_without_tls_are_named() {
+    if !can_watch() {
+        return;
+    }
+    let nginx = Nginx::start(&RSA, None);
+    let watching = started(&mut nginx.watch(&["--json", "--duration", "5min"]));
+    nginx.load(300);
+    nginx.master.send("-HUP");
+    let worker = support::children(nginx.master.pid());
+    until("it has reloaded", || {
+        let now = support::children(nginx.master.pid());
+        now.len() == 1 && now != worker
+    });
+    // Longer than a new process may stay unseen.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    nginx.load(300);
+    for _ in 0..100 {
+        drop(std::net::TcpStream::connect(("127.0.0.1", nginx.port)).unwrap());
+    }
+    watching.send("-INT");
+    let bill = json(&watching.finish());
+    let logged = nginx.log_lines() as u64;
+    let count = bill["signatures"]["count"].as_u64().unwrap();
+    assert!(count.abs_diff(logged) <= 5, "{count} of {logged}: {bill}");
+    let notes = bill["notes"].to_string();
+    assert!(notes.contains("reload: 1;") && notes.contains("had no TLS"), "{bill}");
+}
+
+#[test]
 fn tls_in_a_program_without_names_is_not_sorted_and_is_no_bill() {
     if !can_watch() {
         return;
@@ -322,7 +370,7 @@ fn tls_in_a_program_without_names_is_not_sorted_and_is_no_bill() {
     support::run(Command::new("strip").arg("-o").arg(&stripped).arg(support::toll_path()));
     let options = ["--library", "rustls-ring"];
     let server = Serve::pinned_by(Command::new(&stripped), "127.0.0.1", &options);
-    let watching = started_sampling(&mut watch(&server.pid(), &["--json", "-d", "5min"]));
+    let watching = started(&mut watch(&server.pid(), &["--json", "-d", "5min"]));
     let _load = Killed::piped(server.load("bytes/64KiB").args(["-c", "4", "-d", "60s", "--json"]));
     until_it_has_worked(server.process.pid(), 1_500_000_000);
     watching.send("-INT");
@@ -349,8 +397,7 @@ fn samples_that_toll_had_no_time_to_read_are_lost_and_are_no_bill() {
         return;
     }
     let busy = Killed::start(Command::new("cat").arg("/dev/zero").stdout(Stdio::null()));
-    let watching =
-        started_sampling(&mut watch(&busy.pid().to_string(), &["--json", "--duration", "5min"]));
+    let watching = started(&mut watch(&busy.pid().to_string(), &["--json", "--duration", "5min"]));
     until_it_has_worked(busy.pid(), 300_000_000);
     watching.send("-STOP");
     until_it_has_worked(busy.pid(), 2_000_000_000);
