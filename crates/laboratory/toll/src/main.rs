@@ -105,7 +105,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::main(&arguments),
         Command::Load(arguments) => load::main(&arguments),
         Command::Serve(arguments) => serve::main(*arguments),
-        Command::Plan(arguments) => plan::main(&arguments),
+        Command::Plan(arguments) => plan::main(*arguments),
         Command::Watch(arguments) => watch::main(&arguments),
         Command::Bench(arguments) => bench::main(&arguments),
         Command::Agent(arguments) => agent::main(&arguments),

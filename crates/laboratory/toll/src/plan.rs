@@ -61,18 +61,19 @@ pub(crate) fn of_file(
 ) -> Result<Exit, Failure> {
     let plan = document::parse(text);
     let plan = plan.map_err(|why| Failure::request(format!("{name}: {why}")))?;
-    main(&Arguments { json, verbose, out: out.map(Path::to_owned), ..plan })
+    main(Arguments { json, verbose, out: out.map(Path::to_owned), ..plan })
 }
 
-pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
+pub(crate) fn main(arguments: Arguments) -> Result<Exit, Failure> {
     if let Some(path) = &arguments.file {
         let text = std::fs::read_to_string(path);
         let name = path.display().to_string();
         let text = text.map_err(|error| Failure::request(format!("{name}: {error}")))?;
-        let Arguments { json, verbose, .. } = *arguments;
+        let Arguments { json, verbose, .. } = arguments;
         return of_file(&name, &text, arguments.out.as_deref(), (json, verbose));
     }
     let interrupted = interrupt::flag()?;
+    let arguments = &document::with_bill(arguments)?;
     arguments.check()?;
     let log = match &arguments.access_log {
         Some(path) => match log::read(arguments, path, &interrupted)? {

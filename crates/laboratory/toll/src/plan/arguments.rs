@@ -26,15 +26,22 @@ use crate::{Failure, OUTPUT};
 pub(crate) struct Arguments {
     /// A file that has all of it: schema = 1 and a table [plan], whose keys are the flags below
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = [
-        "new_connections", "goodput", "access_log", "log_format", "requests_per_connection", "resumed", "object", "server",
+        "from", "new_connections", "goodput", "access_log", "log_format", "requests_per_connection", "resumed", "object", "server",
         "growth", "peak", "system", "certificate_key", "suite", "group", "http", "streams", "busy", "latency", "open_connections",
         "price", "trials", "levers", "keep", "time", "resumed_to", "requests_per_connection_to",
     ])]
     pub(super) file: Option<PathBuf>,
 
     /// Connections that are opened in a second, resumed ones included
-    #[arg(long, value_name = "RATE", required_unless_present_any = ["goodput", "access_log", "file"], conflicts_with_all = ["goodput", "access_log"], help_heading = TRAFFIC)]
+    #[arg(long, value_name = "RATE", required_unless_present_any = ["goodput", "access_log", "from", "file"], conflicts_with_all = ["goodput", "access_log"], help_heading = TRAFFIC)]
     pub(super) new_connections: Option<PerSecond>,
+
+    /// A folder of toll watch --out: its server, and the connections, resumption and mean size that were seen of it
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = [
+        "new_connections", "goodput", "access_log", "requests_per_connection", "resumed", "object", "server", "certificate_key",
+        "suite", "group",
+    ], help_heading = TRAFFIC)]
+    pub(super) from: Option<PathBuf>,
 
     /// Data rate of all responses' bodies, such as 20Gb/s, instead of --new-connections
     #[arg(long, value_name = "RATE", conflicts_with = "access_log", help_heading = TRAFFIC)]
@@ -179,6 +186,7 @@ Examples:
   toll plan --goodput 20Gb/s --object 4MiB --requests-per-connection 20 --busy 50%
   toll plan --access-log /var/log/nginx/access.log.1.gz --growth 30% --price 0.043/h
   toll plan --access-log access.log.gz --levers --keep http --price 0.043/h
+  toll plan --from monday --levers
 
 Exit codes: 0 done; 1 the latency is not kept; 2 the request was wrong; 3 the check failed: the costs do not explain what the
 traffic costs, or something other than the server limited it.";

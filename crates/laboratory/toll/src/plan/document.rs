@@ -1,9 +1,10 @@
-//! `[plan]` in a file: keys that equal the flags.
+//! What is planned by other words than flags: `[plan]` in a file, whose keys equal the flags, and a bill of `toll watch`.
 
 use clap::Parser;
 use toml::{Table, Value};
 
 use super::arguments::Arguments;
+use crate::Failure;
 
 /// The only version of such files.
 const SCHEMA: i64 = 1;
@@ -40,13 +41,38 @@ pub(super) fn parse(text: &str) -> Result<Arguments, String> {
             Value::Float(number) => number.to_string(),
             _ => return Err(format!("{key} is neither a text nor a number")),
         };
-        flags.push(format!("--{key}={value}"));
+        flags.push((key.as_str(), value));
     }
+    of_flags(flags).map_err(|why| format!("[plan]: {why}"))
+}
+
+/// The same with the server and the traffic of the bill that is named, if one is.
+pub(super) fn with_bill(arguments: Arguments) -> Result<Arguments, Failure> {
+    let Some(folder) = &arguments.from else { return Ok(arguments) };
+    let wrong = |why: String| Failure::request(format!("--from: {}: {why}", folder.display()));
+    let bill = crate::watch::bill(folder)?;
+    let bill = bill.ok_or_else(|| wrong("toll watch --out has not made it".to_owned()))?;
+    let of = of_flags(watch::plan(&bill).map_err(wrong)?).map_err(wrong)?;
+    Ok(Arguments {
+        new_connections: of.new_connections,
+        resumed: of.resumed,
+        object: of.object,
+        server: of.server,
+        certificate_key: of.certificate_key,
+        suite: of.suite,
+        group: of.group,
+        ..arguments
+    })
+}
+
+/// What these flags ask for, each without its dashes and with its value.
+fn of_flags<'a>(flags: impl IntoIterator<Item = (&'a str, String)>) -> Result<Arguments, String> {
+    let flags = flags.into_iter().map(|(flag, value)| format!("--{flag}={value}"));
     OfFile::try_parse_from(flags).map(|of| of.plan).map_err(|error| {
         let text = error.to_string();
         // Its first line, as of a command line, then how to use it.
         let why = text.lines().next().unwrap_or_default();
-        format!("[plan]: {}", why.trim_start_matches("error: "))
+        why.trim_start_matches("error: ").to_owned()
     })
 }
 
@@ -64,6 +90,60 @@ mod tests {
             (8, 60)
         );
         assert!(plan.latency.is_some() && plan.new_connections.is_some() && plan.file.is_none());
+    }
+
+    /// A folder of `toll watch --out`, with the bill after a change.
+    fn watched(change: impl FnOnce(&mut serde_json::Value)) -> tempfile::TempDir {
+        let share = serde_json::json!({"samples": 500, "share": 0.5, "low": 0.4, "high": 0.6});
+        let count = |count: u64| {
+            let per_s = count as f64 / 10.0;
+            serde_json::json!({"count": count, "per_s": per_s, "is_exact": true})
+        };
+        let mut bill = serde_json::json!({
+            "schema": 2, "no_bill": null, "server": {"name": "apache2", "pid": 812}, "window_s": 10.0, "cpu_s": 5.0, "samples": 1_000,
+            "lost_samples": 0, "tls": share, "parts": {}, "not_tls": {}, "not_sorted": {}, "signatures": count(750),
+            "handshakes": count(1_000), "connections": count(1_000), "libraries": [], "server_cpus": "0", "levers": [],
+            "sent": {"connections": 1_000, "bytes": 20_480_000, "is_short": false}, "notes": [], "own_cpu_s": 0.1,
+            "prefers": {"address": "127.0.0.1:443", "version": "TLSv1.3", "suite": "TLS_AES_256_GCM_SHA384",
+                "group": "x25519", "certificate_key": "ecdsa:p256"},
+        });
+        change(&mut bill);
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("bill.json"), bill.to_string()).unwrap();
+        folder
+    }
+
+    fn of_bill(folder: &tempfile::TempDir) -> Result<Arguments, String> {
+        let from = folder.path().display().to_string();
+        let asked = of_flags([("from", from), ("busy", "50%".to_owned())])?;
+        with_bill(asked).map_err(|failure| failure.message)
+    }
+
+    #[test]
+    fn a_bill_gives_server_and_traffic_and_flags_the_rest() {
+        let plan = of_bill(&watched(|_| ())).unwrap();
+        assert_eq!((plan.server.as_str(), plan.busy.get()), ("apache", 50));
+        assert_eq!(plan.resumed.unwrap().get(), 25);
+        assert_eq!(plan.new_connections.unwrap().to_string(), "100/s");
+        assert_eq!(plan.object.mean_size(), Some(20.0 * 1024.0));
+        assert_eq!(plan.certificate_key.to_string(), "ecdsa:p256");
+        assert_eq!(plan.suite.name, "TLS_AES_256_GCM_SHA384");
+    }
+
+    #[test]
+    fn a_folder_without_a_bill_of_traffic_is_refused() {
+        let no_folder = of_bill(&tempfile::tempdir().unwrap()).err().unwrap();
+        assert!(no_folder.contains("toll watch --out"), "{no_folder}");
+        for (place, value, about) in [
+            ("/no_bill", "not-sorted", "no bill"),
+            ("/server/name", "mail", "mail"),
+            ("/samples", "many", "bill.json"),
+        ] {
+            let change =
+                |bill: &mut serde_json::Value| *bill.pointer_mut(place).unwrap() = value.into();
+            let why = of_bill(&watched(change)).err().unwrap();
+            assert!(why.contains(about), "{why}");
+        }
     }
 
     #[test]

@@ -28,6 +28,8 @@ fn what_cannot_be_planned_is_refused_in_a_line() {
         (&[log], "TOML"),
         (&[log, "--busy", "50%"], "--busy"),
         (&["--access-log", "/nothing"], "/nothing"),
+        (&["--from", "/"], "toll watch --out"),
+        (&["--from", "/", "--object", "1KiB"], "--object"),
         (&["--new-connections", "5/s", "--streams", "4"], "--http 2 or --http 3"),
         (
             &["--new-connections", "5/s", "--http", "3", "--open-connections", "5"],
