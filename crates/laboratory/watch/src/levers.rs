@@ -2,10 +2,11 @@
 //! saves.
 //!
 //! `toll bench` has measured an operation with the server's own library, as it is now and as it would be. Where the
-//! server takes more for it than `toll bench`, whose caches are warm and whose core never waits, either that grows with
-//! the operation, so that the ratio of the costs holds for all of the share that was sampled; or it stays, so that
-//! the difference of the costs goes as often as the operation was counted. The saving is the middle between both, and
-//! its interval has both. What nobody has measured is not listed.
+//! server takes more for it than `toll bench`, whose caches are warm and whose core has no other work, either that grows
+//! with the operation, so that the ratio of the costs holds for all of the share that was sampled; or it stays, so that
+//! the difference of the costs goes as often as the operation was counted. Of signatures, key exchanges and handshakes,
+//! which only compute, it was seen to grow; of records, which are copied too, to stay (docs/watch.md). The interval has
+//! both. What nobody has measured is not listed.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -109,7 +110,7 @@ impl Touched {
         let bounds = bounds.as_flattened().as_flattened();
         Saving {
             low: bounds.iter().copied().fold(f64::INFINITY, f64::min),
-            middle: f64::midpoint(grows, stays),
+            middle: if self.operation == Operation::Record { stays } else { grows },
             high: bounds.iter().copied().fold(f64::NEG_INFINITY, f64::max),
         }
     }
@@ -495,15 +496,15 @@ mod tests {
     }
 
     #[test]
-    fn a_saving_is_between_all_that_an_operation_takes_and_what_it_takes_here() {
+    fn what_a_server_takes_more_grows_with_a_signature_and_stays_with_a_record() {
         let (as_here, _) = priced(&bill(), &costs(335.0), &[]);
         let certificate = of(&as_here, "P-256 certificate");
         assert!((certificate.saves - 0.397).abs() < 0.002, "{certificate:?}");
         assert!(certificate.low < certificate.saves && certificate.saves < certificate.high);
-        // What it takes more in the server may stay.
+        // What it takes more in the server goes too, and may stay.
         let (more, _) = priced(&bill(), &costs(275.0), &[]);
         let more = of(&more, "P-256 certificate");
-        assert!((0.35..0.37).contains(&more.saves) && more.low < 0.32, "{more:?}");
+        assert!((more.saves - 0.397).abs() < 0.002 && more.low < 0.32, "{more:?}");
         // Half of the handshakes save half of what a full one takes more than a resumed one: of 0.59 and of 1,090/s.
         let resumed = of(&as_here, "50% of handshakes resumed");
         assert!((0.19..0.22).contains(&resumed.saves), "{resumed:?}");
@@ -513,7 +514,9 @@ mod tests {
         assert!(of(&as_here, "key exchange with P-256").high < 0.0);
         assert!(as_here.windows(2).all(|two| two[0].saves >= two[1].saves));
         let suite = of(&as_here, "AES-128-GCM");
-        assert!(suite.saves > 0.0 && suite.line.is_some(), "{suite:?}");
+        // 2 of the 23 µs that the server takes; if it were a fifth of them, 0.74%.
+        assert!((0.002..0.005).contains(&suite.saves) && suite.high > 0.007, "{suite:?}");
+        assert!(suite.line.is_some());
     }
 
     #[test]

@@ -83,8 +83,8 @@ const CALLS: [(TlsPart, &str); 9] = [
     ),
     (
         TlsPart::KeyExchange,
-        r"^(EVP_PKEY_(derive|derive_set_peer(_ex)?|keygen|generate|paramgen|(en|de)capsulate|set1_encoded_public_key
-            |set1_tls_encodedpoint|Q_keygen) | X25519 | ECDH_compute_key.* | DH_compute_key.*)$",
+        r"^(EVP_PKEY_(derive|derive_set_peer(_ex)?|keygen|generate|paramgen|(en|de)capsulate|[gs]et1_encoded_public_key
+            |[gs]et1_tls_encodedpoint|Q_keygen) | X25519 | ECDH_compute_key.* | DH_compute_key.*)$",
     ),
     (TlsPart::KeyExchange, r"^crypto/(internal/fips140/)?(ecdh|mlkem|internal/fips140/mlkem)\."),
     (TlsPart::Library, r"^crypto/tls\..*[hH]andshake"),
@@ -228,6 +228,16 @@ mod tests {
             ),
             (
                 &[unnamed, "libcrypto.so.3:EVP_PKEY_derive", "libssl.so.3:"],
+                Sorted::Tls(TlsPart::KeyExchange),
+            ),
+            // The server's own share as bytes, which for P-384 takes an inversion.
+            (
+                &[
+                    unnamed,
+                    "libcrypto.so.3:EVP_PKEY_get1_encoded_public_key",
+                    "libssl.so.3:",
+                    "libssl.so.3:SSL_do_handshake",
+                ],
                 Sorted::Tls(TlsPart::KeyExchange),
             ),
             (&[unnamed, "libssl.so.3:SSL_write", "nginx:"], Sorted::Tls(TlsPart::Records)),
