@@ -1,6 +1,6 @@
 # toll: the two commands of the README, and those of its builders.
 
-.PHONY: quick test proofs tests-need proofs-need tests-built build hosts install deb dist petstore openssl stacks systems crypto-mb layout lint \
+.PHONY: quick test proofs elsewhere system-elsewhere tests-need proofs-need tests-built build hosts install deb dist petstore openssl stacks systems crypto-mb layout lint \
 	bench-client bench-client-instructions bench-ktls reproductions fuzz miri
 
 # What is built, installed and packed: release, or PROFILE=dev for what the tests have built, without
@@ -41,6 +41,15 @@ proofs:
 	./scripts/needs build
 	$(MAKE) --no-print-directory --jobs=2 proofs-need tests-built
 	$(NEXTEST) --workspace --profile proofs --test-threads $(PROOFS_AT_ONCE)
+
+# The tests that start servers and clients, once more with those of another release. They are compiled here, since a
+# system has no compiler; what a system lacks is skipped as it is here.
+ELSEWHERE = debian-13
+elsewhere: system-elsewhere
+	./scripts/elsewhere $(ELSEWHERE)
+
+system-elsewhere:
+	PACKAGES="$$(./scripts/elsewhere --packages)" ./scripts/system $(ELSEWHERE)
 
 tests-need:
 	./scripts/needs test
