@@ -169,8 +169,20 @@ impl<'a> Authored<'a> {
         Some((Headline { value, unit, sentence: self.filled(template)?, advice }, slots))
     }
 
+    /// A sentence, which says once what the sign of its undecided comparisons means.
     fn filled(&self, template: &Template) -> Option<String> {
-        template.fill(|slot| self.text(slot, template))
+        let text = template.fill(|slot| self.text(slot, template))?;
+        if !template.asks().any(|slot| self.is_undecided(slot)) {
+            return Some(text);
+        }
+        let (start, end) = text.strip_suffix('.').map_or((&*text, ""), |start| (start, "."));
+        Some(format!("{start} (≈: {NO_DIFFERENCE}){end}"))
+    }
+
+    fn is_undecided(&self, slot: &Slot) -> bool {
+        let Slot::Compared(_, metric, rows) = slot else { return false };
+        let ratio = self.decided.get(&(*metric, rows.clone()));
+        ratio.is_some_and(|ratio| ratio.decision == Decision::NoDifference)
     }
 
     /// What stands at one of a sentence's places.
@@ -191,7 +203,7 @@ impl<'a> Authored<'a> {
                 let amount = self.amount(*how, *metric, rows, ratio)?;
                 match ratio.decision {
                     Decision::TooFew => None,
-                    Decision::NoDifference => Some(format!("{amount} ({NO_DIFFERENCE})")),
+                    Decision::NoDifference => Some(format!("≈ {amount}")),
                     Decision::Sure(_) => Some(amount),
                 }
             }

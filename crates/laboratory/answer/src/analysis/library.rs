@@ -87,16 +87,23 @@ mod tests {
     use super::*;
 
     use cpus::CpuList;
+    use load::{Count, Counter};
     use observe::Fact;
     use study::Metric;
     use study::testing::server;
 
     fn remedy(suites: &[&str], version: &str, flags: &[&str]) -> String {
-        notes("load.suite", suites, &vec![version; suites.len()], flags)
+        notes("load.suite", suites, &vec![version; suites.len()], flags, None)
     }
 
     /// The notes of an answer over cells of these versions.
-    fn notes(key: &str, values: &[&str], versions: &[&str], flags: &[&str]) -> String {
+    fn notes(
+        key: &str,
+        values: &[&str],
+        versions: &[&str],
+        flags: &[&str],
+        count: Option<Count>,
+    ) -> String {
         let mut scene = Scene::new("bulk", &[server("nginx")], key, values).answer(
             Metric::GoodputPerServerCpu,
             key,
@@ -104,6 +111,7 @@ mod tests {
         );
         for (cell, version) in versions.iter().enumerate() {
             let load = &mut scene.study.cells[cell].load;
+            load.count = count;
             load.suite.get_or_insert(tls::OrPlain::Tls(tls::Suite::parse(GCM).unwrap()));
             scene.measure(cell, 8e9, &SPREAD);
             scene.targets.push(TargetRecord {
@@ -136,14 +144,19 @@ mod tests {
     #[test]
     fn an_answer_about_releases_names_what_each_has() {
         let systems = ["debian-12", "debian-13"];
-        let notes =
-            |versions: [&str; 2], flags: &[&str]| notes(full::SYSTEM, &systems, &versions, flags);
+        let counted = |versions: [&str; 2], flags: &[&str], count| {
+            notes(full::SYSTEM, &systems, &versions, flags, count)
+        };
+        let notes = |versions, flags| counted(versions, flags, None);
         let [old, new] = ["nginx/1.22.1, OpenSSL 3.0.22", "nginx/1.26.3, OpenSSL 3.5.9"];
         let both = "Debian 12 has nginx/1.22.1, OpenSSL 3.0.22 and Debian 13 has nginx/1.26.3, OpenSSL 3.5.9.";
         assert_eq!(notes([old, new], &NEEDED[1..]), both);
         let wide = notes([old, new], &NEEDED);
         assert!(wide.starts_with(both) && wide.contains("AVX-512"), "{wide}");
         assert!(!notes([new, new], &NEEDED).contains("AVX-512"));
+        // What counts instructions is a processor without them.
+        let count = Some(Count::Instructions(Counter::Callgrind));
+        assert_eq!(counted([old, new], &NEEDED, count), both);
     }
 
     #[test]

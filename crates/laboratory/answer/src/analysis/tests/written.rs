@@ -100,6 +100,23 @@ fn without_a_difference_the_other_sentence_is_said_and_nothing_advised() {
     assert_eq!((said.value.as_str(), said.advice), ("≈", None));
 }
 
+/// As in a table, with a sign; what it means stands once.
+#[test]
+fn undecided_comparisons_of_a_sentence_are_marked() {
+    let mut scene = Scene::suites(&[server("nginx")], &[GCM, CBC]);
+    scene = scene.answer(Metric::RatePerServerCpu, SUITE, GCM);
+    for cell in 0..2 {
+        scene.measure(cell, 8e9, &SPREAD);
+    }
+    let ratio = "{{ one.rate_per_server_cpu | times(other.rate_per_server_cpu) }}";
+    written(&mut scene, SUITE, [CBC, GCM], &format!("It is {ratio}, or {ratio}."));
+    scene.study.answers[0].written.as_mut().unwrap().decides = None;
+    let said = headline(&scene);
+    let once = format!("(≈: {}).", crate::wording::NO_DIFFERENCE);
+    assert_eq!(said.sentence.matches("≈ 1").count(), 2, "{}", said.sentence);
+    assert!(said.sentence.ends_with(&once) && said.value.starts_with("≈ 1"), "{said:?}");
+}
+
 #[test]
 fn what_too_few_trials_show_is_not_said() {
     let mut scene = Scene::handshakes();
