@@ -84,6 +84,7 @@ static NGINX: Server = Server {
         OFFLOAD,
         PROGRAM,
         QUIC,
+        GSO,
         SYSTEM,
     ],
     ..Server::named("nginx")

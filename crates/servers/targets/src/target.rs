@@ -226,7 +226,7 @@ pub struct Target {
     pub quic: bool,
 
     /// With QUIC: give the kernel many datagrams at once, which it cuts (UDP_SEGMENT)
-    // In studies: With `server = "embedded"` and `quic`.
+    // In studies: With `embedded` or `nginx`, whose own default is off, and `quic`.
     #[arg(long, value_name = "on|off", default_value = "on", requires = "quic", action = ArgAction::Set, value_parser = keys::on_or_off(), hide_possible_values = true, hide_short_help = true, help_heading = LOAD)]
     pub gso: bool,
 

@@ -163,7 +163,7 @@ error_log {error_log} notice;
 
     /// How connections are kept and responses sent, with the study's own directives.
     fn sending(&self) -> String {
-        let Target { send, sendfile, directives, .. } = &self.context.settings.target;
+        let Target { send, sendfile, directives, quic, gso, .. } = &self.context.settings.target;
         // Where TLS is in user space, it matters to plain HTTP alone.
         let sendfile = match sendfile.unwrap_or(*send != SendMode::KtlsWrite) {
             true => "sendfile on",
@@ -181,8 +181,11 @@ error_log {error_log} notice;
         let hash = ["server_names_hash_max_size 65536", "server_names_hash_bucket_size 128"];
         let hash = hash.into_iter().filter(|_| self.context.settings.target.names.is_some());
         let http2 = self.has_http2_directive().then_some("http2 on");
-        let quic = self.context.settings.target.quic;
-        let http3 = quic.then_some("http3_max_concurrent_streams 1024");
+        let http3 = [
+            "http3_max_concurrent_streams 1024",
+            if *gso { "quic_gso on" } else { "quic_gso off" },
+        ];
+        let http3 = http3.into_iter().filter(|_| *quic);
         let own = own.into_iter().chain(http2).chain(http3).chain(hash);
         let lines = self.not_replaced(own).chain(directives.iter());
         lines.map(|line| format!("    {line};\n")).collect()
@@ -405,7 +408,11 @@ mod tests {
         let mut settings = Settings::new("0".parse().unwrap());
         assert!(!rendered(&settings, None).unwrap().contains("quic"));
         settings.target.quic = true;
+        let many = rendered(&settings, None).unwrap();
+        assert!(many.contains("    quic_gso on;\n"), "{many}");
+        settings.target.gso = false;
         let text = rendered(&settings, None).unwrap();
+        assert!(text.contains("    quic_gso off;\n"), "{text}");
         assert!(text.contains("        listen 127.0.0.1:1 quic reuseport;\n"), "{text}");
         assert!(text.contains("    http3_max_concurrent_streams 1024;\n"), "{text}");
     }
