@@ -175,14 +175,7 @@ impl Answer {
 
     /// What the compared rows have in common, in words.
     pub(super) fn common_in_words(&self) -> Vec<String> {
-        let words = |(key, value): (&String, &Param)| self.points[0].label(key, value);
-        self.common().iter().map(words).collect()
-    }
-
-    /// Its case with what the compared rows have in common, under the title of a chart.
-    pub(super) fn subtitle(&self) -> String {
-        let words = std::iter::once(self.rule().case.clone()).chain(self.common_in_words());
-        words.collect::<Vec<_>>().join(", ")
+        self.points[0].common_in_words()
     }
 
     /// The figures of all points, without those that a tax is taken from.

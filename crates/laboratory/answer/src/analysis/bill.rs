@@ -12,6 +12,7 @@ use profile::Class;
 use serde::Serialize;
 use stats::{Decision, Direction, Estimate, difference_of_medians, ratio_of_medians};
 use study::{AnswerRule, Metric};
+use units::{Hertz, Quantity, percent};
 
 use super::cipher::{self, CipherCost};
 use super::cycles::Cycles;
@@ -20,8 +21,9 @@ use super::row::Row;
 use super::row_figure::RowFigure;
 use crate::costs::{AlgorithmRow, Cost};
 use crate::figure::Figure;
+use crate::findings::{Bar, BarRow, Bars, Column, Series, Table, TableCell};
 use crate::label::label;
-use crate::wording::listed;
+use crate::wording::{list_of, listed};
 
 /// The bills of the cells of an answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -218,4 +220,146 @@ fn exceeding(cells: &[CellBill]) -> Option<String> {
         "Of {items} the parts exceed the whole. They were not measured alike: the library, the core's \
          frequency or what else used the core differed."
     ))
+}
+
+/// Parts of bills, each with what tells it from the others.
+type Labelled<'a, T> = Vec<(String, &'a T)>;
+
+fn labelled<'a, T>(
+    bills: &[(String, &'a Bill)],
+    parts: fn(&Bill) -> &[T],
+    label: fn(&T) -> &str,
+) -> Labelled<'a, T> {
+    let of = |(answer, bill): &(String, &'a Bill)| {
+        let labelled = |part: &'a T| (list_of([answer.as_str(), label(part)]), part);
+        parts(bill).iter().map(labelled).collect::<Vec<_>>()
+    };
+    bills.iter().flat_map(of).collect()
+}
+
+/// Of handshakes, or of bodies, a row for each cell; `None` where the study asks for neither.
+pub(super) fn table(bills: &[(String, &Bill)]) -> Option<Table> {
+    let cells = labelled(bills, |bill| &bill.cells, |cell| &cell.label);
+    let ciphers = labelled(bills, |bill| &bill.ciphers, |cost| &cost.label);
+    match (cells.is_empty(), ciphers.is_empty()) {
+        (false, _) => Some(of_handshakes(&cells)),
+        (true, false) => Some(of_ciphers(&ciphers)),
+        (true, true) => None,
+    }
+}
+
+fn of_handshakes(bills: &Labelled<'_, CellBill>) -> Table {
+    let parts = || bills.iter().filter_map(|(_, cell)| cell.parts.as_ref());
+    let unit = Quantity::Nanos.unit_for(parts().map(|parts| parts.whole_ns.median()));
+    let per_s = bills.iter().flat_map(|(_, cell)| [&cell.private_key_per_s, &cell.per_s]);
+    let rate = Quantity::PerSecond.unit_for(per_s.map(Figure::median));
+    let rates = |name: &str, of: fn(&CellBill) -> &Figure| {
+        let cells = bills.iter().map(|(_, cell)| TableCell::figure(of(cell), &rate));
+        Column::numbers(name, rate.name, cells)
+    };
+    let times = |name: &str, of: &dyn Fn(&Parts) -> Estimate| {
+        let cell = |(_, cell): &(String, &CellBill)| {
+            let part = cell.parts.as_ref().map(of);
+            part.map_or_else(TableCell::default, |part| TableCell::figure(part, &unit))
+        };
+        Column::numbers(name, unit.name, bills.iter().map(cell))
+    };
+    let sampled = |name: &str, of: fn(&CellBill) -> Option<f64>| {
+        let cell = |(_, cell): &(String, &CellBill)| match of(cell) {
+            Some(ns) => (unit.number(ns), ns).into(),
+            None => TableCell::default(),
+        };
+        Column::numbers(name, unit.name, bills.iter().map(cell)).yields_to(2)
+    };
+    let share = |(_, cell): &(String, &CellBill)| (percent(cell.share.median), cell.share.median);
+    let library = bills.first().map(|(_, cell)| cell.library.clone()).unwrap_or_default();
+    Table {
+        title: "What a full handshake takes of the server's CPU".to_owned(),
+        notes: vec![format!(
+            "The private key and TLS in memory were timed alone, with {library}; the rest is the difference: \
+             kernel, sockets and server."
+        )],
+        columns: vec![
+            Column::words(
+                "",
+                bills.iter().map(|(label, cell)| TableCell::about(&cell.cell, label.clone())),
+            ),
+            rates("private key alone", |cell| &cell.private_key_per_s).yields_to(1),
+            rates("handshakes per core", |cell| &cell.per_s).yields_to(3),
+            Column::numbers("of the private key's rate", "", bills.iter().map(share)),
+            times("whole", &|parts| parts.whole_ns.estimate),
+            times("private key", &|parts| parts.private_key_ns.estimate),
+            times("rest of TLS", &|parts| parts.tls_ns),
+            times("rest", &|parts| parts.rest_ns),
+            sampled("TLS, sampled", |cell| Some(cell.sampled.as_ref()?.tls_ns)),
+            sampled("rest, sampled", |cell| Some(cell.sampled.as_ref()?.rest_ns)),
+        ],
+        ..Table::default()
+    }
+}
+
+fn of_ciphers(ciphers: &Labelled<'_, CipherCost>) -> Table {
+    let costs = ciphers.iter().map(|(_, cost)| cost.s_per_gb.median());
+    let unit = Quantity::SecondsPerGigabyte.unit_for(costs);
+    fn cycles<'a>((_, cost): &(String, &'a CipherCost)) -> &'a Figure {
+        &cost.cycles_per_byte
+    }
+    let of_byte = Quantity::CyclesPerByte.unit_for(ciphers.iter().map(cycles).map(Figure::median));
+    let share = |(_, cost): &(String, &CipherCost)| (percent(cost.share.median), cost.share.median);
+    let library = ciphers.first().map(|(_, cost)| cost.library.clone()).unwrap_or_default();
+    Table {
+        title: "What the cipher alone takes of the server's CPU".to_owned(),
+        notes: vec![format!("The cipher was timed alone, with {library}.")],
+        columns: vec![
+            Column::words(
+                "",
+                ciphers.iter().map(|(label, cost)| TableCell::about(&cost.cell, label.clone())),
+            ),
+            Column::numbers(
+                "cipher",
+                of_byte.name,
+                ciphers.iter().map(|of| TableCell::figure(cycles(of), &of_byte)),
+            ),
+            Column::words("at", ciphers.iter().map(|(_, cost)| Hertz(cost.core_hz).to_string()))
+                .yields_to(1),
+            Column::numbers(
+                "cipher",
+                unit.name,
+                ciphers.iter().map(|(_, cost)| TableCell::figure(&cost.s_per_gb, &unit)),
+            ),
+            Column::numbers("of the server's CPU", "", ciphers.iter().map(share)),
+        ],
+        ..Table::default()
+    }
+}
+
+/// A stacked bar for each cell; `None` where none has its parts.
+pub(super) fn chart(bills: &[(String, &Bill)], subtitle: String) -> Option<Bars> {
+    let bills = labelled(bills, |bill| &bill.cells, |cell| &cell.label);
+    let cells: Vec<(&String, &Parts)> =
+        bills.iter().filter_map(|(label, cell)| Some((label, cell.parts.as_ref()?))).collect();
+    let unit = Quantity::Nanos.unit_for(cells.iter().map(|(_, parts)| parts.whole_ns.median()));
+    let row = |(cell, parts): &(&String, &Parts)| {
+        let bar = |(series, name, estimate): (Series, &str, Estimate)| Bar {
+            name: name.to_owned(),
+            series,
+            figure: Some(Figure::from(estimate)),
+            ..Bar::default()
+        };
+        let bars = [
+            (Series::PrivateKey, "private key", parts.private_key_ns.estimate),
+            (Series::Tls, "rest of TLS", parts.tls_ns),
+            (Series::Rest, "kernel, sockets and server", parts.rest_ns),
+        ];
+        BarRow { label: (*cell).clone(), bars: bars.map(bar).to_vec(), lacking: None }
+    };
+    (!cells.is_empty()).then(|| Bars {
+        title: "What a full handshake is made of".to_owned(),
+        subtitle,
+        axis: format!("{} of the server's CPU time per full handshake; lower is better", unit.name),
+        unit,
+        is_stacked: true,
+        rows: cells.iter().map(row).collect(),
+        ..Bars::default()
+    })
 }

@@ -5,6 +5,14 @@ use std::collections::BTreeMap;
 use cpus::CpuList;
 use serde::Serialize;
 use trial::{CoreSeries, TrialRecord};
+use units::{Quantity, percent};
+
+use super::findings::cell_labels::title;
+use super::point::Point;
+use super::row::Row;
+use super::row_figure::RowFigure;
+use crate::figure::Figure;
+use crate::findings::{Bar, BarRow, Bars, Column, Section, Series, Table};
 
 /// What used one CPU: shares of its time, each the median over the trials.
 ///
@@ -96,6 +104,83 @@ fn of_trial(line: &TrialRecord) -> Vec<CpuUse> {
     };
     let here = line.cpu_share.iter().map(|core| of_cpu(core, false));
     here.chain(line.server_cpu_share.iter().map(|core| of_cpu(core, true))).collect()
+}
+
+/// For each CPU a row for each cell that is compared; along a key, at its last value.
+pub(super) fn chart(points: &[Point]) -> Option<Bars> {
+    let last = points.last()?;
+    let of_row = |of: &'_ RowFigure| {
+        let cpus = CpuUse::of(of.row.valid()).into_iter();
+        cpus.map(|cpu| (of.label.clone(), cpu)).collect::<Vec<_>>()
+    };
+    let mut known: Vec<(String, CpuUse)> = last.shown().flat_map(of_row).collect();
+    known.sort_by_key(|(_, cpu)| (cpu.of_host, cpu.cpu));
+    let at = last.value_along().map(|value| format!(", {value}"));
+    (!known.is_empty()).then(|| Bars {
+        title: "What used each CPU".to_owned(),
+        subtitle: last.subtitle() + &at.unwrap_or_default(),
+        axis: "% of the CPU's time".to_owned(),
+        unit: Quantity::Share.unit_for([]),
+        is_share: true,
+        is_stacked: true,
+        rows: known.into_iter().map(row).collect(),
+        ..Bars::default()
+    })
+}
+
+type Part = (Series, &'static str, fn(&CpuUse) -> f64);
+
+/// What uses a CPU.
+const PARTS: [Part; 5] = [
+    (Series::Server, "server", |cpu| cpu.server),
+    (Series::Client, "client", |cpu| cpu.client),
+    (Series::Others, "other programs", |cpu| cpu.others),
+    (Series::Interrupts, "interrupts", |cpu| cpu.interrupts),
+    (Series::Stolen, "hypervisor", |cpu| cpu.stolen),
+];
+
+fn row((name, cpu): (String, CpuUse)) -> BarRow {
+    let part = |(series, name, of): Part| Bar {
+        name: name.to_owned(),
+        series,
+        // By the kernel's rounding, what is nothing can be less.
+        figure: Figure::of(vec![of(&cpu).max(0.0)]),
+        ..Bar::default()
+    };
+    let label = format!("CPU {}, {name}", number(&cpu));
+    BarRow { label, bars: PARTS.map(part).to_vec(), lacking: None }
+}
+
+fn number(cpu: &CpuUse) -> String {
+    match cpu.of_host {
+        true => format!("{} of the server's host", cpu.cpu),
+        false => cpu.cpu.to_string(),
+    }
+}
+
+/// A row for each CPU of each cell; none where nothing is known of any.
+pub(super) fn section<'a>(cells: &[&'a Row]) -> Option<Section> {
+    let of_cell = |cell: &'a Row| CpuUse::of(cell.valid()).into_iter().map(move |cpu| (cell, cpu));
+    let rows: Vec<(&Row, CpuUse)> = cells.iter().copied().flat_map(of_cell).collect();
+    let column = |name: &str, of: fn(&CpuUse) -> f64| {
+        // What rounds to nothing has no sign.
+        let shares = rows.iter().map(|(_, cpu)| of(cpu) + 0.0);
+        Column::numbers(name, "", shares.map(|share| (percent(share), share)))
+    };
+    let number = |(_, cpu): &(&Row, CpuUse)| (number(cpu), cpu.cpu as f64);
+    let mut columns = vec![
+        Column::words("cell", rows.iter().map(|(cell, _)| title(cell))),
+        Column::numbers("CPU", "", rows.iter().map(number)),
+    ];
+    columns.extend(PARTS.map(|(_, name, of)| column(name, of)));
+    columns.push(column("idle", |cpu| cpu.idle));
+    (!rows.is_empty()).then(|| Section {
+        title: "What used each CPU",
+        about: "Medians over the valid trials of a cell. The CPU time of a server or a client is \
+                known for all its CPUs together, and is shared out in proportion to what programs used \
+                on each. Interrupts are those that the kernel counts separately.",
+        tables: vec![Table { title: "CPU by CPU".to_owned(), columns, ..Table::default() }],
+    })
 }
 
 #[cfg(test)]

@@ -4,8 +4,12 @@ use serde::Serialize;
 use stats::{Decision, Direction};
 use study::Param;
 
+use super::findings::cell_labels::logarithmic;
+use super::findings::published;
+use super::point::Point;
 use crate::figure::Decided;
-use crate::wording::{capitalized, list};
+use crate::findings::{Axis, ChartLine, Curve, Dot};
+use crate::wording::{capitalized, list, times};
 
 const BELOW: Decision = Decision::Sure(Direction::Below);
 
@@ -99,4 +103,58 @@ fn runs(points: &[RatioAt]) -> Vec<(usize, usize)> {
         }
     }
     runs
+}
+
+/// Paired ratios along the key, with a mark from which value on the whole interval lies above 1. `None` where no
+/// crossover is asked for, or the key's values are no numbers.
+pub(super) fn chart(points: &[Point], crossovers: &[Crossover]) -> Option<Curve> {
+    let first = points.first().filter(|_| !crossovers.is_empty())?;
+    let along = first.rule.along.as_ref()?;
+    let xs = points.iter().map(|point| point.number(along));
+    let xs = xs.collect::<Option<Vec<f64>>>()?;
+    let baseline = first.baseline()?.label.clone();
+    let mark = |of: &Crossover| {
+        let x = *xs.get(of.from_point?)?;
+        Some((format!("{} is ahead from {} on", of.label, of.from.as_ref()?), x))
+    };
+    let words = first.rule.metric.row().words;
+    Some(Curve {
+        title: format!("{} as a ratio to {baseline}", capitalized(words)),
+        subtitle: first.subtitle(),
+        x_axis: logarithmic(along),
+        y_axis: "ratio (logarithmic); above 1 is ahead".to_owned(),
+        axis: Axis::Factors,
+        lines: crossovers.iter().map(|of| line(points, along, &xs, of)).collect(),
+        bound: Some((baseline, 1.0)),
+        marks: crossovers.iter().filter_map(mark).collect(),
+        ..Curve::default()
+    })
+}
+
+fn line(points: &[Point], along: &str, xs: &[f64], of: &Crossover) -> ChartLine {
+    let dot = |(point, x): (&Point, &f64)| {
+        let bar = point.figure_of(&of.value)?;
+        let ratio = bar.ratio.as_ref()?;
+        let interval = ratio.estimate.interval;
+        Some(Dot {
+            x: *x,
+            x_label: point.short_label(along),
+            y: ratio.median(),
+            y_label: times(ratio),
+            range: ratio.has_interval().then_some((interval.low, interval.high)),
+            title: format!("{}, {}: {}", of.label, point.label_at(along), times(ratio)),
+            is_doubtful: bar.mark.is_some(),
+            is_large: false,
+            published: published::ratio(&point.rule.published, bar)
+                .map(|of| (format!("published: {} had {}", of.who, of.says), of.low))
+                .into_iter()
+                .collect(),
+        })
+    };
+    ChartLine {
+        label: of.label.clone(),
+        is_baseline: false,
+        is_joined: true,
+        dots: points.iter().zip(xs).filter_map(dot).collect(),
+    }
 }

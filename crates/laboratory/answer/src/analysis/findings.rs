@@ -2,19 +2,15 @@
 
 mod answer;
 mod bars;
-mod bill;
 mod caveats;
-mod cell_labels;
+pub(super) mod cell_labels;
 mod cells;
 mod cpu_split;
-mod cpu_use;
-mod crossovers;
 pub(super) mod curves;
 mod cycles;
 mod headline;
 mod overview;
-mod predictions;
-mod published;
+pub(super) mod published;
 mod ranks;
 mod rates;
 mod searches;
@@ -24,11 +20,11 @@ use std::sync::Arc;
 use study::Metric;
 
 use self::cell_labels::{is_searched, title, windows};
-use super::{Agreement, Analysis, Answer, Invalid, Row, servers};
+use super::{Agreement, Analysis, Answer, Invalid, Row, cpu_use, prediction, servers};
 use crate::claims::PaperClaims;
-use crate::findings::{Findings, Item, Listing, Section};
+use crate::findings::{Chart, Findings, Item, Listing, Section};
 use crate::label::trials;
-use crate::wording::{grouped, joined};
+use crate::wording::{grouped, joined, unique};
 
 impl Analysis {
     /// What a report shows of it.
@@ -84,7 +80,7 @@ impl Analysis {
             .then(|| format!("{} of {} were run", counts.done, trials(counts.planned)));
         Findings {
             servers: servers::table(&self.servers),
-            charts: [cpu_split::charts(cells), cpu_use::charts(&self.answers)].concat(),
+            charts: [cpu_split::charts(cells), self.cpus_of_handshakes()].concat(),
             conclusions: self.cross_checks(),
             overview: overview::tables(&shown, &self.answers),
             tables: self.tables(&shown, cells),
@@ -104,6 +100,13 @@ impl Analysis {
             started_unix_ms: self.started_unix_ms,
             ..Findings::default()
         }
+    }
+
+    /// What used the CPUs, of each answer that says what proves that it is about handshakes, each once.
+    fn cpus_of_handshakes(&self) -> Vec<Chart> {
+        let of_handshakes = self.answers.iter().filter(|answer| answer.purity.is_some());
+        let charts = unique(of_handshakes.filter_map(|answer| cpu_use::chart(&answer.points)));
+        charts.into_iter().map(Chart::Bars).collect()
     }
 
     fn cross_checks(&self) -> Listing {
@@ -139,7 +142,9 @@ impl Analysis {
             about: "What the cost of the cipher alone predicts, which the server reports: CPU time falls by \
                     body x change of ns/byte. Headers and requests are not counted. The rate \
                     follows only where the server's CPU is the limit.",
-            tables: predictions::tables(&self.answers),
+            tables: (self.answers.iter())
+                .filter_map(|of| prediction::table(&of.points[0], &of.predictions))
+                .collect(),
         };
         let tables = [
             Some(cells),

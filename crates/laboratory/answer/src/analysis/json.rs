@@ -9,6 +9,7 @@ use study::{Metric, Params, Published};
 use super::answer::Answer;
 use super::bill::Bill;
 use super::bounds::LittlesLawBounds;
+use super::cpu_use::CpuUse;
 use super::crossover::Crossover;
 use super::cycles::Cycles;
 use super::derived::Derived;
@@ -48,7 +49,7 @@ impl Serialize for Row {
             map.serialize_entry("congestion", congestion)?;
         }
         map.serialize_entry("search", &self.search)?;
-        map.serialize_entry("cpus", &self.cpus())?;
+        map.serialize_entry("cpus", &CpuUse::of(self.valid()))?;
         if let Some(cycles) = Cycles::of(self) {
             map.serialize_entry("cycles", &cycles)?;
         }

@@ -181,6 +181,18 @@ impl Point {
         self.common.without(self.rule.along.as_deref())
     }
 
+    /// The same in words.
+    pub(super) fn common_in_words(&self) -> Vec<String> {
+        let words = |(key, value): (&String, &Param)| self.label(key, value);
+        self.common_along().iter().map(words).collect()
+    }
+
+    /// Its case with what it has in common with the other points, under the title of a chart.
+    pub(super) fn subtitle(&self) -> String {
+        let words = std::iter::once(self.rule.case.clone()).chain(self.common_in_words());
+        words.collect::<Vec<_>>().join(", ")
+    }
+
     /// The value that all of it has of a key, in words; empty where it has none.
     pub(super) fn label_at(&self, key: &str) -> String {
         self.common.get(key).map_or_else(String::new, |value| self.label(key, value))

@@ -10,14 +10,17 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use stats::Decision;
 use study::Show;
+use study::metric::words_of;
 use tls::{Cipher, Suite};
 use trial::TrialRecord;
+use units::{Quantity, decimal};
 
 use super::left_out::{LeftOut, WhyLeftOut};
 use super::point::Point;
 use super::row::Row;
 use super::row_figure::RowFigure;
 use crate::figure::{Decided, Figure};
+use crate::findings::{Column, Table, TableCell};
 use crate::wording::listed;
 
 /// A gain smaller than this needs no explanation.
@@ -154,7 +157,7 @@ impl Prediction {
     }
 
     /// The rounds that are not in the prediction, in a sentence.
-    pub(super) fn without(&self) -> Option<String> {
+    fn without(&self) -> Option<String> {
         self.left_out.sentence(&format!("The prediction of {}", self.label), self.rounds)
     }
 }
@@ -173,5 +176,48 @@ pub(super) fn doubt(predictions: &[Prediction]) -> Option<String> {
             "What the cipher's cost predicts and what was measured differ beyond their intervals{at}, so more \
              than the cipher's cost changed, or the server's CPU was not the limit."
         ),
+    })
+}
+
+/// Those of an answer, and what was measured; `first` is one of its points. `None` where there are none.
+pub(super) fn table(first: &Point, all: &[Prediction]) -> Option<Table> {
+    let title = [first.rule.case.clone(), first.rule.metric.row().words.to_owned()].into_iter();
+    let title = title.chain(first.common_in_words());
+    let words = |text| words_of(first.operation(), text);
+    let name = |of: &Prediction| TableCell::about(&of.cell, of.label.clone());
+    let numbers = |name: &str, unit, of: &dyn Fn(&Prediction) -> f64| {
+        let cell = |of_it: &Prediction| (decimal(of(of_it), 2), of(of_it));
+        Column::numbers(name, unit, all.iter().map(cell))
+    };
+    type PredictionFigure = fn(&Prediction) -> &Figure;
+    let times: [(&str, PredictionFigure); 3] = [
+        ("server CPU per operation, baseline", |of| &of.cpu_ns),
+        ("less, predicted", |of| &of.predicted_ns),
+        ("less, measured", |of| &of.saved_ns),
+    ];
+    let figures = all.iter().flat_map(|of| [&of.cpu_ns, &of.predicted_ns, &of.saved_ns]);
+    let unit = Quantity::Nanos.unit_for(figures.map(Figure::median));
+    let times = times.map(|(name, of)| {
+        let cell = |prediction: &Prediction| TableCell::figure(of(prediction), &unit);
+        Column::numbers(&words(name), unit.name, all.iter().map(cell))
+    });
+    let predicted =
+        |of: &Prediction| of.predicted.as_ref().map(TableCell::ratio).unwrap_or_default();
+    let measured = |of: &Prediction| TableCell::ratio(&of.measured.figure);
+    let ratios = [
+        Column::numbers("predicted", "", all.iter().map(predicted)),
+        Column::numbers("measured", "", all.iter().map(measured)),
+    ];
+    let facts = vec![
+        Column::words("", all.iter().map(name)),
+        numbers(&words("body per operation"), "KiB", &|of| of.bytes_per_operation / 1024.0),
+        numbers("cipher, baseline", "ns/byte", &|of| of.ns_per_byte[0]),
+        numbers("cipher", "ns/byte", &|of| of.ns_per_byte[1]),
+    ];
+    (!all.is_empty()).then(|| Table {
+        title: title.collect::<Vec<_>>().join(", "),
+        columns: facts.into_iter().chain(times).chain(ratios).collect(),
+        notes: all.iter().filter_map(Prediction::without).collect(),
+        ..Table::default()
     })
 }

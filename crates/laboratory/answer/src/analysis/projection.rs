@@ -13,14 +13,15 @@ use serde::Serialize;
 use stats::{Decision, Direction, Scaling, ScalingError};
 use study::metric::Kind;
 use study::{Metric, Param, Show};
-
 use trial::Limit;
+use units::Quantity;
 
 use super::left_out::LeftOut;
 use super::point::Point;
 use super::row::Row;
 use crate::comparable::ratio;
 use crate::figure::{Figure, decisions};
+use crate::findings::{Column, Table, TableCell};
 use crate::wording::{brief, grouped};
 
 /// A gain of less than this share of what the added cores would do linearly is none.
@@ -63,6 +64,39 @@ pub struct AtCores {
     pub linear: f64,
     /// By the scaling law, where one was fitted.
     pub law: Option<Figure>,
+}
+
+impl Projection {
+    /// A row for each number of cores.
+    pub(super) fn table(&self) -> Table {
+        let unit = self.metric.row().quantity.unit_for(self.cores.iter().map(|at| at.linear));
+        let numbers = |name: &str, cells: Vec<TableCell>| Column::numbers(name, unit.name, cells);
+        let figure = |of: &Option<Figure>| {
+            of.as_ref().map(|of| TableCell::figure(of, &unit)).unwrap_or_default()
+        };
+        let linear = |at: f64| (unit.number(at), at).into();
+        let share = Quantity::Share.unit_for([]);
+        let efficiency = |at: &AtCores| {
+            at.efficiency.as_ref().map(|of| TableCell::figure(of, &share)).unwrap_or_default()
+        };
+        Table {
+            title: "More cores".to_owned(),
+            count: self.label.clone(),
+            columns: vec![
+                Column::numbers(
+                    "cores",
+                    "",
+                    self.cores.iter().map(|at| (at.cores.to_string(), f64::from(at.cores))),
+                ),
+                numbers("measured", self.cores.iter().map(|at| figure(&at.measured)).collect()),
+                numbers("linear", self.cores.iter().map(|at| linear(at.linear)).collect()),
+                Column::numbers("efficiency", share.name, self.cores.iter().map(efficiency)),
+                numbers("scaling law", self.cores.iter().map(|at| figure(&at.law)).collect()),
+            ],
+            notes: self.notes.clone(),
+            ..Table::default()
+        }
+    }
 }
 
 /// One number of cores with its trials.

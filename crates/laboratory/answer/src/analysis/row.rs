@@ -12,7 +12,6 @@ use study::metric::words_of;
 use study::{AnswerRule, Cell, Metric, Param, Params, Study};
 use trial::{Limit, OFFERED_SERVED, TrialRecord, Verdict};
 
-use super::cpu_use::CpuUse;
 use super::remeasured::{Remeasured, quieter};
 use super::search::SearchPath;
 use crate::circumstance::Circumstance;
@@ -261,11 +260,6 @@ impl Row {
     pub fn is_left_out(&self) -> bool {
         self.trials == TrialCounts::default()
             && self.search.as_ref().is_none_or(|search| search.path.is_empty())
-    }
-
-    /// What used each CPU of the machine, where the server's are known.
-    pub(super) fn cpus(&self) -> Vec<CpuUse> {
-        CpuUse::of(self.valid())
     }
 
     pub(super) fn valid(&self) -> impl Iterator<Item = &TrialRecord> {

@@ -5,12 +5,14 @@ use study::Metric;
 use study::metric::{Kind, words_of};
 use units::{Quantity, thousands};
 
-use super::bars::{self, combinations};
+use super::bars::{self, combinations, subtitle};
 use super::headline::{Shown, of_figures};
 use super::overview::limits;
-use super::{bill, crossovers, curves, published};
+use super::{curves, published};
 use crate::analysis::caveats::said_once;
-use crate::analysis::{Analysis, Answer, AtCores, Derived, Figure, Point, Projection, RowFigure};
+use crate::analysis::{
+    Analysis, Answer, Bill, Derived, Figure, Point, Projection, RowFigure, bill, crossover,
+};
 use crate::caveat::Caveat;
 use crate::figure::Decided;
 use crate::findings::{Chart, Column, Headline, ShownAnswer, Table, TableCell};
@@ -23,8 +25,8 @@ use crate::wording::{
 pub(super) fn answer(analysis: &Analysis, answers: &[&Answer]) -> Option<ShownAnswer> {
     let first = answers.first()?;
     let of_rule = |of: &&Projection| of.rule == first.place();
-    let tables = [Some(figures(answers)), derived(answers), bill::table(answers)];
-    let projections = analysis.projections.iter().filter(of_rule).map(projection);
+    let tables = [Some(figures(answers)), derived(answers), bill::table(&bills(answers))];
+    let projections = analysis.projections.iter().filter(of_rule).map(Projection::table);
     let loopback =
         answers.iter().filter_map(|answer| Some(answer.loopback.as_ref()?.sentence.clone()));
     // What several answers have in common is said with the first.
@@ -182,17 +184,28 @@ fn ratio(of: &Decided) -> TableCell {
     (format!("{}{}", sign(of.decision), ratio_in_short(of)), of.median()).into()
 }
 
+/// What tells the combinations of several answers apart, in words.
+fn told_apart_by(answers: &[&Answer]) -> Vec<String> {
+    match answers {
+        [_] => vec![String::new()],
+        several => combinations(several),
+    }
+}
+
+/// The bills that there are, each with what tells its answer from the others.
+fn bills<'a>(answers: &[&'a Answer]) -> Vec<(String, &'a Bill)> {
+    let all = told_apart_by(answers).into_iter().zip(answers);
+    all.filter_map(|(combination, answer)| Some((combination, answer.bill.as_ref()?))).collect()
+}
+
 /// What follows from the figures, a row each.
 fn derived(answers: &[&Answer]) -> Option<Table> {
-    let rows: Vec<(String, &Derived)> = combinations(answers)
+    let rows: Vec<(String, &Derived)> = told_apart_by(answers)
         .into_iter()
         .zip(answers)
         .flat_map(|(combination, answer)| {
-            let combination = if answers.len() == 1 { String::new() } else { combination };
-            answer
-                .derived
-                .iter()
-                .map(move |of| (list_of([combination.as_str(), of.of.as_str()]), of))
+            let label = move |of| list_of([combination.as_str(), of]);
+            answer.derived.iter().map(move |of| (label(of.of.as_str()), of))
         })
         .collect();
     let unit = |of: &Derived| {
@@ -221,37 +234,6 @@ fn derived(answers: &[&Answer]) -> Option<Table> {
     })
 }
 
-/// What more cores would do.
-fn projection(of: &Projection) -> Table {
-    let unit = of.metric.row().quantity.unit_for(of.cores.iter().map(|at| at.linear));
-    let numbers = |name: &str, cells: Vec<TableCell>| Column::numbers(name, unit.name, cells);
-    let figure = |of: &Option<Figure>| {
-        of.as_ref().map(|of| TableCell::figure(of, &unit)).unwrap_or_default()
-    };
-    let linear = |at: f64| (unit.number(at), at).into();
-    let share = Quantity::Share.unit_for([]);
-    let efficiency = |at: &AtCores| {
-        at.efficiency.as_ref().map(|of| TableCell::figure(of, &share)).unwrap_or_default()
-    };
-    Table {
-        title: "More cores".to_owned(),
-        count: of.label.clone(),
-        columns: vec![
-            Column::numbers(
-                "cores",
-                "",
-                of.cores.iter().map(|at| (at.cores.to_string(), f64::from(at.cores))),
-            ),
-            numbers("measured", of.cores.iter().map(|at| figure(&at.measured)).collect()),
-            numbers("linear", of.cores.iter().map(|at| linear(at.linear)).collect()),
-            Column::numbers("efficiency", share.name, of.cores.iter().map(efficiency)),
-            numbers("scaling law", of.cores.iter().map(|at| figure(&at.law)).collect()),
-        ],
-        notes: of.notes.clone(),
-        ..Table::default()
-    }
-}
-
 /// One chart of the figures; along users, and where one thing gets ahead of another, one of lines for each
 /// combination.
 fn charts(answers: &[&Answer]) -> Vec<Chart> {
@@ -262,8 +244,8 @@ fn charts(answers: &[&Answer]) -> Vec<Chart> {
         Some(_) => bars::along(answers),
         None => bars::side_by_side(answers).into_iter().collect(),
     };
-    let crossovers = answers.iter().filter_map(|answer| crossovers::chart(answer));
-    let stack = bill::chart(answers).into_iter().map(Chart::Bars);
+    let crossovers = answers.iter().filter_map(|of| crossover::chart(&of.points, &of.crossovers));
+    let stack = bill::chart(&bills(answers), subtitle(answers)).into_iter().map(Chart::Bars);
     let bars = bars.into_iter().map(Chart::Bars);
     lines.into_iter().chain(bars).chain(stack).chain(crossovers.map(Chart::Curve)).collect()
 }

@@ -35,7 +35,7 @@ pub(super) fn combinations(answers: &[&Answer]) -> Vec<String> {
 /// The case, with what all combinations have in common where there is one.
 pub(super) fn subtitle(answers: &[&Answer]) -> String {
     match answers {
-        [only] => only.subtitle(),
+        [only] => only.points[0].subtitle(),
         [first, ..] => first.rule().case.clone(),
         [] => String::new(),
     }
@@ -52,7 +52,7 @@ fn chart(answers: &[&Answer], rows: Vec<BarRow>) -> Option<Bars> {
         unit,
         is_share: metric.quantity == Quantity::Share,
         rows,
-        published: answers.iter().find_map(|answer| in_words(answer, "bar")),
+        published: answers.iter().find_map(|answer| in_words(&answer.points, "bar")),
         ..Bars::default()
     })
 }

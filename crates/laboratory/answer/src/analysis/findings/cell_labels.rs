@@ -4,7 +4,8 @@ use keys::full;
 use study::Metric;
 use units::{Quantity, Unit};
 
-use crate::analysis::{Row, SearchEnd};
+use crate::analysis::row::Row;
+use crate::analysis::search::SearchEnd;
 use crate::label::without_what_is_common;
 use crate::wording::{brief, brief_beside};
 
@@ -45,7 +46,7 @@ pub(super) fn labels(cells: &[&Row]) -> Vec<String> {
     }
 }
 
-pub(super) fn title(cell: &Row) -> String {
+pub(in crate::analysis) fn title(cell: &Row) -> String {
     format!("{}: {}", cell.case, cell.label)
 }
 
@@ -62,6 +63,6 @@ pub(super) fn unit<'a>(metric: Metric, cells: impl IntoIterator<Item = &'a Row>)
 }
 
 /// The axis of a key whose values are drawn by their logarithm: `connections (logarithmic)`.
-pub(super) fn logarithmic(key: &str) -> String {
+pub(in crate::analysis) fn logarithmic(key: &str) -> String {
     format!("{} (logarithmic)", full::name(key))
 }

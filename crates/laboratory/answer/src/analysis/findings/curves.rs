@@ -42,10 +42,10 @@ pub(in crate::analysis) fn chart(answer: &Answer) -> Option<findings::Curve> {
     let allowed = (!limits.is_empty()).then(|| allowed(answer));
     let is_marked = lines.iter().flat_map(|line| &line.dots).any(|dot| dot.is_doubtful);
     let marked = is_marked.then(|| "Hollow: marked in the table of cells.".to_owned());
-    let published = in_words(answer, "line");
+    let published = in_words(&answer.points, "line");
     Some(findings::Curve {
         title: capitalized(&words_of(answer.operation(), metric.row().words)),
-        subtitle: answer.subtitle(),
+        subtitle: answer.points[0].subtitle(),
         x_axis: format!("{x_axis} (logarithmic)"),
         y_axis: axis(answer, &unit),
         axis: match (answer.is_of_users(), metric.row().quantity) {

@@ -3,7 +3,8 @@
 
 use study::{Metric, Published, PublishedUnit};
 
-use crate::analysis::{Answer, RowFigure};
+use crate::analysis::point::Point;
+use crate::analysis::row_figure::RowFigure;
 use crate::findings::Band;
 
 /// The first of these figures that is shown next to a bar.
@@ -45,21 +46,24 @@ pub(super) fn band(
 }
 
 /// What the outlines of an answer's chart are, in which the baseline is grey `shapes`.
-pub(super) fn in_words(answer: &Answer, shapes: &str) -> Option<String> {
+pub(super) fn in_words(points: &[Point], shapes: &str) -> Option<String> {
     use PublishedUnit::{GbpsOfDevice, Pace, Words};
+    let published = &points.first()?.rule.published;
     let is_plotted = |of: &&Published| {
-        let mut bars = answer.shown();
+        let mut bars = points.iter().flat_map(Point::shown);
         !matches!(of.unit, GbpsOfDevice | Pace | Words)
-            && bars
-                .any(|bar| beside(&answer.rule().published, bar).is_some_and(|other| other == *of))
+            && bars.any(|bar| beside(published, bar).is_some_and(|other| other == *of))
     };
-    let plotted = answer.rule().published.iter().filter(is_plotted);
+    let plotted = published.iter().filter(is_plotted);
     let all: Vec<String> = plotted.map(|of| one_in_words(of, shapes)).collect();
     (!all.is_empty()).then(|| all.join(" "))
 }
 
 /// What was published of a ratio, of a bar that is compared.
-pub(super) fn ratio<'a>(published: &'a [Published], bar: &RowFigure) -> Option<&'a Published> {
+pub(in crate::analysis) fn ratio<'a>(
+    published: &'a [Published],
+    bar: &RowFigure,
+) -> Option<&'a Published> {
     beside(published, bar).filter(|of| of.unit == PublishedUnit::Ratio && !bar.is_baseline)
 }
 
