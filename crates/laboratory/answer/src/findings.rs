@@ -124,6 +124,16 @@ pub struct Section {
     pub tables: Vec<Table>,
 }
 
+impl Item {
+    pub(crate) fn fact(label: &str, text: impl Into<String>) -> Self {
+        Self { label: label.to_owned(), text: text.into(), is_warning: false }
+    }
+
+    pub(crate) fn warning(label: &str, text: impl Into<String>) -> Self {
+        Self { is_warning: true, ..Self::fact(label, text) }
+    }
+}
+
 impl Listing {
     /// Whether there is nothing to show.
     pub fn is_empty(&self) -> bool {

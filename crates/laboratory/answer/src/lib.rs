@@ -13,7 +13,7 @@
 //! 4. **Findings.** [`findings::Findings`] is what a person sees: headlines, tables, charts and notes as plain data. Crate
 //!    `report` prints it on a terminal, as a page and as Markdown, and decides nothing.
 //!
-//! Beside that way: [`compare::Comparison`] of two runs, [`gate::Gate`] of a figure that must be reached,
+//! Beside that way: [`TrialDocument`] of one trial, [`compare::Comparison`] of two runs, [`gate::Gate`] of a figure that must be reached,
 //! [`costs::Costs`] of timed algorithms, [`summary::Summary`] of a run without its journal, [`claims`] that are judged by
 //! rows, and [`tracked::TrackedFigure`] that is followed from run to run.
 
@@ -31,6 +31,7 @@ mod label;
 mod limits;
 mod mark;
 mod measured;
+mod one_trial;
 pub mod summary;
 pub mod tracked;
 pub mod wording;
@@ -40,3 +41,4 @@ pub use circumstance::Circumstance;
 pub use label::{label, label_in, trials};
 pub use mark::Mark;
 pub use measured::{MeasuredRow, Shortfall, TrialCounts};
+pub use one_trial::{Block, TrialDocument};

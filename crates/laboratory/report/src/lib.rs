@@ -22,7 +22,6 @@ mod terminal;
 mod text;
 mod when;
 
-pub use answer::findings::Column;
 pub use benchmark_json::benchmark_json;
 pub use cells_csv::cells_csv;
 pub use comparison::{comparison, comparison_html};
@@ -31,4 +30,4 @@ pub use markdown::{comparison_markdown, markdown};
 pub use openmetrics::openmetrics;
 pub use page::{ReportError, bill_html, html};
 pub use run::Run;
-pub use terminal::{Look, Page, Style, terminal, wrapped};
+pub use terminal::{Style, one_trial, terminal, wrapped};

@@ -8,8 +8,8 @@ use std::fmt::Write;
 
 use answer::analysis::Repeated;
 use answer::claims::{ClaimResult, JudgedClaim, PaperClaims};
-use answer::findings::{Column, Findings, Headline, Listing, ShownAnswer, Table};
-use answer::{Mark, trials};
+use answer::findings::{Column, Findings, Headline, Item, Listing, ShownAnswer, Table};
+use answer::{Block, Mark, TrialDocument, trials};
 use unicode_width::UnicodeWidthStr;
 
 use crate::left_out::{cut, left_out};
@@ -69,9 +69,34 @@ pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
     page.text
 }
 
+/// What a label of one trial takes.
+const LABEL: usize = 14;
+
+/// One trial in lines of at most `width` columns, as those of a report; where that is `usize::MAX`, for a program, each is
+/// as long as it needs.
+pub fn one_trial(document: &TrialDocument, width: usize, style: Style) -> String {
+    let mut page = Page::new(width, style);
+    if width == usize::MAX {
+        page.words = width;
+    }
+    let look = if document.is_valid { Look::Bold } else { Look::Warning };
+    page.paragraph("", &document.sentence, look);
+    for block in &document.blocks {
+        page.blank();
+        match block {
+            Block::Table(columns) => page.table(columns.clone(), |_| false),
+            Block::Texts(items) => items.iter().for_each(|Item { label, text, is_warning }| {
+                let look = if *is_warning { Look::Warning } else { Look::Usual };
+                page.paragraph(&format!("{label:<LABEL$}"), text, look);
+            }),
+        }
+    }
+    page.text
+}
+
 /// Select Graphic Rendition.
 #[derive(Debug, Clone, Copy)]
-pub enum Look {
+pub(crate) enum Look {
     Usual,
     Bold,
     Dim,
@@ -80,7 +105,7 @@ pub enum Look {
 
 /// The lines so far.
 #[derive(Debug)]
-pub struct Page {
+pub(crate) struct Page {
     text: String,
     /// Of tables.
     width: usize,
@@ -91,18 +116,12 @@ pub struct Page {
 
 impl Page {
     /// Of lines of at most `width` columns, at least 40.
-    pub fn new(width: usize, style: Style) -> Self {
+    pub(crate) fn new(width: usize, style: Style) -> Self {
         let width = width.max(LEAST_WIDTH);
         Self { text: String::new(), width, words: width.min(MOST_WORDS), style }
     }
 
-    /// With words in lines as long as tables may be.
-    #[must_use]
-    pub fn with_long_lines(self) -> Self {
-        Self { words: self.width, ..self }
-    }
-
-    pub fn text(self) -> String {
+    pub(crate) fn text(self) -> String {
         self.text
     }
 
@@ -260,14 +279,14 @@ impl Page {
     }
 
     /// Wrapped words after a label, under which the further lines begin.
-    pub fn paragraph(&mut self, label: &str, words: &str, look: Look) {
+    pub(crate) fn paragraph(&mut self, label: &str, words: &str, look: Look) {
         for line in wrapped(label, &on_one_line(words), self.words) {
             self.line(&line, look);
         }
     }
 
     /// A table; the rows are coloured that have a warning.
-    pub fn table(&mut self, columns: Vec<Column>, has_warning: impl Fn(usize) -> bool) {
+    pub(crate) fn table(&mut self, columns: Vec<Column>, has_warning: impl Fn(usize) -> bool) {
         let table = columns::table(columns, self.width);
         for line in &table.header {
             self.line(line, Look::Dim);
@@ -281,7 +300,7 @@ impl Page {
         }
     }
 
-    pub fn blank(&mut self) {
+    pub(crate) fn blank(&mut self) {
         self.text.push('\n');
     }
 

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use ::load::{
     AddressError, Counter, Engine, HostPort, Job, Mix, Plan, ProbeError, Reached, Url, reach,
 };
+use answer::TrialDocument;
 use clap::ValueHint;
 use cpus::CpuList;
 use observe::{Fact, Holder, Listens, ServerProcess, Transport};
@@ -22,9 +23,7 @@ use kept::{Asked, KeptLoad};
 
 use crate::exit::Ending;
 use crate::progress::ProgressLine;
-use crate::screen::Screen;
-use crate::summary::{self, Detail};
-use crate::{Exit, Failure, LOAD, OUTPUT, TARGET, interrupt, json, run};
+use crate::{Exit, Failure, LOAD, OUTPUT, TARGET, interrupt, json, run, screen};
 
 /// Load a server, and show its rates, what they cost in CPU time, and what limited them.
 ///
@@ -135,8 +134,9 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.json {
         json::print_line(&measured.line)?;
     } else {
-        let detail = if arguments.verbose { Detail::Verbose } else { Detail::Usual };
-        crate::print(&summary::of_trial(&measured, detail, Screen::of_stdout()));
+        let document = TrialDocument::of(&measured, arguments.verbose);
+        let text = report::one_trial(&document, screen::width(), screen::style());
+        crate::print(&screen::in_its_characters(text));
     }
     let TrialRecord { interrupted: is_interrupted, valid: is_valid, .. } = measured.line;
     Ok(Ending { is_interrupted, is_whole: true, is_valid, missed: None }.exit())

@@ -24,7 +24,6 @@ mod screen;
 mod serve;
 mod shell;
 mod studies;
-mod summary;
 mod usage;
 mod watch;
 

@@ -149,7 +149,7 @@ mod tests {
     fn noise_is_shown_once_a_trial_is_disturbed_with_the_program_that_took_the_cpu() {
         let mut noise = Noise::default();
         let line = |foreign: f64, program: &[&str]| {
-            let mut line = crate::summary::testing::line(|_| {}).line;
+            let mut line = trial::testing::example();
             line.verdict_mut().evidence.foreign = trial::testing::share(foreign);
             let busy = |name: &&str| BusyProgram { name: (*name).to_owned(), cpu_ns: 1 };
             line.programs = program.iter().map(busy).collect();

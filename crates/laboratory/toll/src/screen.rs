@@ -4,22 +4,6 @@ use std::io::IsTerminal;
 
 use report::Style;
 
-/// How wide stdout is, and what it can show.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Screen {
-    pub(crate) width: usize,
-    pub(crate) style: Style,
-    /// Whether it shows more than ASCII.
-    pub(crate) is_utf8: bool,
-}
-
-impl Screen {
-    /// That of stdout.
-    pub(crate) fn of_stdout() -> Self {
-        Self { width: width(), style: style(), is_utf8: is_utf8(|name| std::env::var(name).ok()) }
-    }
-}
-
 /// How many columns a line may have; in a pipe or a file as many as it needs.
 pub(crate) fn width() -> usize {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
@@ -40,6 +24,18 @@ pub(crate) fn style() -> Style {
         true => Style::Colour,
         false => Style::Plain,
     }
+}
+
+/// The text as a terminal shows it whose characters are ASCII: bars and separators in its characters.
+pub(crate) fn in_its_characters(text: String) -> String {
+    match is_utf8(|name| std::env::var(name).ok()) {
+        true => text,
+        false => in_ascii(&text),
+    }
+}
+
+fn in_ascii(text: &str) -> String {
+    text.replace(" · ", ", ").replace('█', "#")
 }
 
 /// Whether the locale's characters are UTF-8: the first variable that is set decides (POSIX, section
@@ -65,5 +61,6 @@ mod tests {
         };
         assert!(with(&[("LANG", "en_US.UTF-8")]) && with(&[("LC_ALL", ""), ("LANG", "C.utf8")]));
         assert!(!with(&[("LC_ALL", "C"), ("LANG", "en_US.UTF-8")]) && !with(&[]));
+        assert_eq!(in_ascii("TLS 1.3 · x25519\n60.0  ██"), "TLS 1.3, x25519\n60.0  ##");
     }
 }

@@ -30,6 +30,8 @@ pub struct Column {
     pub name: String,
     pub unit: String,
     pub is_number: bool,
+    /// Whether its cells are drawn as long as their keys, and have no text.
+    pub is_bars: bool,
     /// 0, or where there is no room it is left out before those with a lower number.
     pub yields_to: usize,
     pub cells: Vec<TableCell>,
@@ -88,7 +90,7 @@ impl Column {
     pub fn words<C: Into<TableCell>>(name: &str, cells: impl IntoIterator<Item = C>) -> Self {
         let cells = cells.into_iter().map(Into::into).collect();
         let (name, unit) = (name.to_owned(), String::new());
-        Self { name, unit, is_number: false, yields_to: 0, cells }
+        Self { name, unit, is_number: false, is_bars: false, yields_to: 0, cells }
     }
 
     /// Numbers in a unit, which end under each other.
@@ -100,9 +102,15 @@ impl Column {
         Self { unit: unit.to_owned(), is_number: true, ..Self::words(name, cells) }
     }
 
+    /// Bars, each as long as its number.
+    pub fn bars(lengths: impl IntoIterator<Item = f64>) -> Self {
+        let cells = lengths.into_iter().map(|length| (String::new(), length));
+        Self { is_bars: true, ..Self::words("", cells) }
+    }
+
     /// Whether there is nothing to show.
     pub fn is_empty(&self) -> bool {
-        self.cells.iter().all(|cell| cell.text.is_empty())
+        !self.is_bars && self.cells.iter().all(|cell| cell.text.is_empty())
     }
 
     /// Leaves the column out where there is no room for it, before those with a lower number.

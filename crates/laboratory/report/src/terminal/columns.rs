@@ -1,6 +1,6 @@
 //! Aligned columns, of which the less important ones give way where a line is too short.
 
-use answer::findings::Column;
+use answer::findings::{Column, SortKey};
 use unicode_width::UnicodeWidthStr;
 
 use crate::text::on_one_line;
@@ -15,6 +15,10 @@ pub(crate) struct Table {
 }
 
 const GAP: &str = "  ";
+
+/// How long the longest bar is, in columns.
+const LEAST_BAR: usize = 4;
+const MOST_BAR: usize = 40;
 
 /// A column as it is written: two lines of header, then its cells, each on one line.
 struct Written {
@@ -35,6 +39,19 @@ impl Written {
         Self { texts, width, is_number: column.is_number, yields_to: column.yields_to }
     }
 
+    /// Bars, the longest of which has this length.
+    fn drawn(column: &Column, longest: usize) -> Self {
+        let length = |key: &Option<SortKey>| match key {
+            Some(SortKey::Number(length)) => *length,
+            _ => 0.0,
+        };
+        let lengths = || column.cells.iter().map(|cell| length(&cell.key));
+        let most = lengths().fold(0.0, f64::max);
+        let bar = |length: f64| "█".repeat((length / most * longest as f64).round() as usize);
+        let texts = [String::new(), String::new()].into_iter().chain(lengths().map(bar));
+        Self { texts: texts.collect(), width: longest, is_number: false, yields_to: 0 }
+    }
+
     fn padded(&self, line: usize) -> String {
         let text = &self.texts[line];
         let space = " ".repeat(self.width - text.width());
@@ -46,10 +63,11 @@ impl Written {
 }
 
 /// The table in lines of at most `width` columns if enough columns can give way. A column whose cells
-/// are all empty is left out, and so is a header's line of units without any.
+/// are all empty is left out, and so is a header's line of units without any. Bars stand last.
 pub(crate) fn table(columns: Vec<Column>, width: usize) -> Table {
     let shown = columns.into_iter().filter(|column| !column.is_empty());
-    let mut columns: Vec<Written> = shown.map(Written::of).collect();
+    let (bars, texts): (Vec<Column>, Vec<Column>) = shown.partition(|column| column.is_bars);
+    let mut columns: Vec<Written> = texts.into_iter().map(Written::of).collect();
     let mut left_out = Vec::new();
     while total(&columns) > width {
         let last = columns.iter().map(|column| column.yields_to).max().unwrap_or(0);
@@ -59,6 +77,9 @@ pub(crate) fn table(columns: Vec<Column>, width: usize) -> Table {
         let given = columns.extract_if(.., |column| column.yields_to == last);
         left_out.extend(given.map(|mut column| column.texts.swap_remove(0)));
     }
+    let room = width.saturating_sub(total(&columns) + GAP.len());
+    let longest = room.clamp(LEAST_BAR, MOST_BAR);
+    columns.extend(bars.iter().map(|bars| Written::drawn(bars, longest)));
     let lines = columns.first().map_or(0, |column| column.texts.len());
     let line = |line| {
         let cells: Vec<String> = columns.iter().map(|column| column.padded(line)).collect();

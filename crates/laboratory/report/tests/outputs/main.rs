@@ -3,6 +3,7 @@
 mod ci;
 mod csv;
 mod fabricated;
+mod one_trial;
 mod page;
 mod primitives;
 mod profiles;

