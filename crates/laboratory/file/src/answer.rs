@@ -1,8 +1,6 @@
 //! An `[[answer]]`: one figure of the cells of a case or of the rows of a table, over the values of one of their
 //! keys.
 
-use std::collections::BTreeSet;
-
 use super::about::{About, Cases, case};
 use super::document::{AnswerKeys, Sentence};
 use super::error::Flaw;
@@ -126,7 +124,7 @@ fn of_case(fields: Field<'_>, keys: AnswerKeys, known: &Known<'_>) -> Result<Ans
         written: headline::read(fields, &metrics, |row| {
             cell(row, known.cases, &case.name, &compare)
         })?,
-        ..rule(fields, keys, about, compare)?
+        ..rule(fields, keys, about, &compare)?
     };
     let is_baseline = |cell: &Cell| {
         let params = &cell.params;
@@ -177,23 +175,14 @@ fn rule(
     fields: Field<'_>,
     keys: AnswerKeys,
     about: About<'_>,
-    compare: String,
+    compare: &str,
 ) -> Result<AnswerRule, Flaw> {
+    let baseline = about.value(compare, fields.field("baseline")?)?;
     Ok(AnswerRule {
         question: keys.question.map(|Sentence(question)| question),
-        case: about.name().to_owned(),
-        metric: Metric::Rate,
-        baseline: about.value(&compare, fields.field("baseline")?)?,
-        only: Vec::new(),
-        compare,
-        along: None,
-        at: Vec::new(),
-        show: BTreeSet::new(),
-        published: Vec::new(),
         project: keys.project.into_iter().map(|UpTo(cores)| cores).collect(),
         gates: keys.gate,
-        nominal: None,
-        written: None,
+        ..AnswerRule::new(about.name(), Metric::Rate, compare, &baseline)
     })
 }
 
@@ -215,7 +204,7 @@ fn of_table(
     let rule = AnswerRule {
         along: Some(SIZE.to_owned()),
         published: published(fields, known.reference, check_published)?,
-        ..rule(fields, keys, about, compare.clone())?
+        ..rule(fields, keys, about, &compare)?
     };
     let rule = AnswerRule { show: show(fields, &rule, &[])?, ..rule };
     let of_unit = |unit: Unit| {

@@ -46,13 +46,17 @@ pub(super) struct Swept<'a> {
 }
 
 impl<'a> Case<'a> {
-    /// Reads a case; `shared` is what holds for all cases.
-    pub(super) fn read(fields: Field<'a>, shared: &Draft<'a>) -> Result<Self, Flaw> {
+    /// Reads a case; `shared` is what holds for all cases, which sweep `varied` too.
+    pub(super) fn read(
+        fields: Field<'a>,
+        shared: &Draft<'a>,
+        varied: &[Field<'a>],
+    ) -> Result<Self, Flaw> {
         let line = fields.line();
         let name = name(fields.field("name")?, "a case")?;
         check_size(fields, &name, line)?;
         let part = format!("case {name}");
-        Self::settings(fields, shared)
+        Self::settings(fields, shared, varied)
             .map(|(draft, sweeps)| Self { name, line, draft, sweeps })
             .map_err(|flaw| flaw.within(&part, line))
     }
@@ -60,13 +64,12 @@ impl<'a> Case<'a> {
     fn settings(
         fields: Field<'a>,
         shared: &Draft<'a>,
+        varied: &[Field<'a>],
     ) -> Result<(Draft<'a>, Vec<Sweep<'a>>), Flaw> {
         let mut draft = shared.clone();
         draft.apply(fields, Level::Case);
-        let sweeps = match fields.get("sweep") {
-            Some(field) => sweeps(field, &draft)?,
-            None => Vec::new(),
-        };
+        let own = fields.get("sweep").into_iter().flat_map(Field::iter);
+        let sweeps = sweeps(own.chain(varied.iter().copied()), &draft)?;
         check_cores(&draft, &sweeps)?;
         Ok((draft, sweeps))
     }
@@ -255,15 +258,22 @@ pub(super) fn name(field: Field<'_>, what: &str) -> Result<String, Flaw> {
     }
 }
 
-fn sweeps<'a>(field: Field<'a>, draft: &Draft<'a>) -> Result<Vec<Sweep<'a>>, Flaw> {
-    let sweep = |field: Field<'a>| {
+fn sweeps<'a>(
+    fields: impl Iterator<Item = Field<'a>>,
+    draft: &Draft<'a>,
+) -> Result<Vec<Sweep<'a>>, Flaw> {
+    let mut sweeps: Vec<Sweep<'a>> = Vec::new();
+    for field in fields {
         let sweep = sweep(field)?;
-        match draft.table(sweep.key.table).level(sweep.key.name) {
-            Level::File => Ok(sweep),
-            _ => Err(field.flaw("is swept, and written in the same case too; leave one out")),
+        if sweeps.iter().any(|other| other.key == sweep.key) {
+            return Err(field.flaw("is swept already; leave --vary out, or that sweep"));
         }
-    };
-    field.iter().map(sweep).collect()
+        if draft.table(sweep.key.table).level(sweep.key.name) != Level::File {
+            return Err(field.flaw("is swept, and written in the same case too; leave one out"));
+        }
+        sweeps.push(sweep);
+    }
+    Ok(sweeps)
 }
 
 /// A key of `sweep` with its values.

@@ -73,6 +73,10 @@ pub(super) struct Document {
     /// What is measured, a `[[case]]` each [default: none]
     #[serde(default)]
     case: Vec<CaseKeys>,
+    /// Keys that all cases sweep, `"target.library" = ["openssl", "rustls-ring"]`, a `[[vary]]` each: their values are
+    /// compared with the first in the metrics of the answers; `--vary` adds one [default: none]
+    #[serde(default)]
+    vary: Vec<BTreeMap<String, IgnoredAny>>,
     /// Algorithms that are measured alone, a table of them for each `[[primitives]]` [default: none]
     #[serde(default)]
     primitives: Vec<PrimitiveKeys>,

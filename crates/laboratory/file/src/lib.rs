@@ -101,7 +101,8 @@ fn read(
 
     let mut shared = Draft::new(machine.allowed());
     shared.apply(fields, Level::File);
-    let mut cases = cases(fields, &shared)?;
+    let varied = vary::fields(fields)?;
+    let mut cases = cases(fields, &shared, &varied)?;
     // Both have rows, which are found by the name.
     for field in fields.tables(primitives::NAME)? {
         let field = field.field("name")?;
@@ -178,6 +179,7 @@ fn read(
         reference: document.reference,
         cut,
     };
+    vary::add_answers(&varied, &mut study)?;
     study.drop_answers();
     Ok(study)
 }
@@ -196,11 +198,15 @@ fn named_as(file: &str) -> Result<StudyName, Flaw> {
     })
 }
 
-fn cases<'a>(fields: Field<'a>, shared: &Draft<'a>) -> Result<Vec<Case<'a>>, Flaw> {
+fn cases<'a>(
+    fields: Field<'a>,
+    shared: &Draft<'a>,
+    varied: &[Field<'a>],
+) -> Result<Vec<Case<'a>>, Flaw> {
     let mut cases: Vec<Case<'a>> = Vec::new();
     let mut size = 0usize;
     for fields in fields.tables("case")? {
-        let case = Case::read(fields, shared)?;
+        let case = Case::read(fields, shared, varied)?;
         if let Some(Case { name, line, .. }) = cases.iter().find(|other| other.name == case.name) {
             let what = format!("a case {name} begins at line {line} already; rename one");
             return Err(Flaw::at(case.line, what));

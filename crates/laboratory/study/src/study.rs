@@ -271,6 +271,26 @@ pub struct AnswerRule {
 }
 
 impl AnswerRule {
+    /// What an answer says at least.
+    pub fn new(case: &str, metric: Metric, compare: &str, baseline: &str) -> Self {
+        Self {
+            question: None,
+            case: case.to_owned(),
+            metric,
+            compare: compare.to_owned(),
+            baseline: baseline.to_owned(),
+            along: None,
+            only: Vec::new(),
+            at: Vec::new(),
+            show: BTreeSet::new(),
+            published: Vec::new(),
+            project: Vec::new(),
+            gates: Vec::new(),
+            nominal: None,
+            written: None,
+        }
+    }
+
     /// Whether it is asked to show this beside its figures.
     pub fn shows(&self, what: Show) -> bool {
         self.show.contains(&what)

@@ -1,6 +1,6 @@
 //! A study's cell, for tests to change.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use cpus::CpuList;
@@ -18,22 +18,7 @@ pub fn server(name: &str) -> &'static targets::Server {
 
 /// Compares this, and asks for nothing besides.
 pub fn rule(case: &str, metric: Metric, compare: &str, baseline: &str) -> AnswerRule {
-    AnswerRule {
-        question: None,
-        only: Vec::new(),
-        at: Vec::new(),
-        written: None,
-        case: case.to_owned(),
-        metric,
-        compare: compare.to_owned(),
-        baseline: baseline.to_owned(),
-        along: None,
-        show: BTreeSet::new(),
-        published: Vec::new(),
-        project: Vec::new(),
-        gates: Vec::new(),
-        nominal: None,
-    }
+    AnswerRule::new(case, metric, compare, baseline)
 }
 
 /// A cell whose server and load are nothing special.

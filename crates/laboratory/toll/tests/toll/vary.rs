@@ -37,7 +37,7 @@ fn two_values_are_measured_in_turns_and_judged_within_one_run() {
 
     // What is kept says it: the study's text, its cells, and what is measured when it is continued.
     let kept = desk.file("study.toml");
-    let sweep = "[[case]]\nsweep.\"target.library\" = [\"openssl\", \"rustls-ring\"] # --vary\n";
+    let sweep = "[[vary]] # --vary\n\"target.library\" = [\"openssl\", \"rustls-ring\"]\n";
     assert!(kept.contains(sweep), "{kept}");
     let cells: Value = serde_json::from_str(&desk.file("cells.json")).unwrap();
     let cells = cells["cells"].as_array().unwrap().iter();
