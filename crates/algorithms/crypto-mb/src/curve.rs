@@ -187,7 +187,8 @@ impl CryptoMb {
             Curve::P256 => self.functions.mbx_nistp256_ecdh_mb8,
             Curve::P384 => self.functions.mbx_nistp384_ecdh_mb8,
         };
-        // SAFETY: as of `ecdsa_sign`; without the third coordinates, points are affine.
+        // SAFETY: each lane has no buffers, or all of them, of the curve's size or more; without the third coordinates,
+        // points are affine.
         let statuses = Statuses(unsafe { derive(&places, &keys, &x_at, &y_at, affine, nowhere) });
         outcomes(statuses, secrets)
     }
@@ -210,7 +211,8 @@ impl CryptoMb {
             Curve::P256 => self.functions.mbx_nistp256_ecpublic_key_mb8,
             Curve::P384 => self.functions.mbx_nistp384_ecpublic_key_mb8,
         };
-        // SAFETY: as of `ecdh`.
+        // SAFETY: each lane has no buffers, or all of them, of the curve's size or more; without the third coordinates,
+        // points are affine.
         let statuses =
             Statuses(unsafe { public(&places[0], &places[1], affine, &keys_at, nowhere) });
         let point = |lane: usize| {

@@ -191,7 +191,7 @@ pub(super) fn counts(unit: PublishedUnit, metric: Metric) -> bool {
     }
 }
 
-/// Whether a published figure can stand beside primitives.
+/// Refuses a published figure of a server in an answer about primitives.
 pub(super) fn check_published(published: &Published) -> Result<(), String> {
     match published.unit {
         PublishedUnit::Ratio | PublishedUnit::CyclesPerByte | PublishedUnit::Words => Ok(()),

@@ -43,8 +43,8 @@ pub struct MetricRow {
     pub help: &'static str,
 }
 
-/// A row leaves out what most share: it is a cost, stands beside itself, and has one name in JSON, CSV and OpenMetrics
-/// (after `toll_`).
+/// A row may leave out what is true of most metrics: the kind is a cost, it is shown beside no other metric, and CSV and
+/// OpenMetrics (after `toll_`) have the name that JSON has.
 macro_rules! metrics {
     ($($name:ident: $help:literal {
         words: $words:literal, axis: $axis:literal,

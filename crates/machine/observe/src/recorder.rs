@@ -107,7 +107,7 @@ impl Ring {
     }
 
     fn tail(&self) -> &AtomicU64 {
-        // SAFETY: as above.
+        // SAFETY: the tail, too, is within the page, aligned, and lives as long as `self`.
         unsafe { AtomicU64::from_ptr(self.page.add(Self::TAIL).cast()) }
     }
 

@@ -123,7 +123,7 @@ unsafe extern "C" fn on_frame<H: ServerHandler>(
     frame: *const sys::nghttp2_frame,
     user_data: *mut c_void,
 ) -> c_int {
-    // SAFETY: as in `on_header`.
+    // SAFETY: the library calls this with a valid frame and the user data that it was given.
     unsafe {
         with_handler(user_data, |handler: &mut H| {
             let head = (*frame).hd;
@@ -146,7 +146,7 @@ unsafe extern "C" fn on_close<H: ServerHandler>(
     _error: u32,
     user_data: *mut c_void,
 ) -> c_int {
-    // SAFETY: as in `on_header`.
+    // SAFETY: the library calls this with the user data that it was given.
     unsafe { with_handler(user_data, |handler: &mut H| handler.closed(id)) }
 }
 
@@ -160,7 +160,7 @@ unsafe extern "C" fn read_body<H: ServerHandler>(
     _source: *mut sys::nghttp2_data_source,
     user_data: *mut c_void,
 ) -> isize {
-    // SAFETY: as in `on_header`; the flags are there to be written.
+    // SAFETY: the library calls this with the user data that it was given, and with flags to be written.
     unsafe {
         let Some((length, is_last)) =
             Lent::<H>::of(user_data).and_then(|lent| lent.handler.body(id, most))
@@ -184,7 +184,7 @@ unsafe extern "C" fn put_data<H: ServerHandler>(
     _source: *mut sys::nghttp2_data_source,
     user_data: *mut c_void,
 ) -> c_int {
-    // SAFETY: as in `on_header`; a frame's header has nine bytes.
+    // SAFETY: the library calls this with the user data that it was given, a valid frame and its header of nine bytes.
     unsafe {
         let Some(Lent { handler, out: Some((out, enough)) }) = Lent::<H>::of(user_data) else {
             return sys::NGHTTP2_ERR_WOULDBLOCK;

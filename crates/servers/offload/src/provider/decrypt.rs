@@ -162,7 +162,7 @@ unsafe extern "C" fn encrypt_init(
     key: *mut c_void,
     params: *const OSSL_PARAM,
 ) -> c_int {
-    // SAFETY: as of `begin`.
+    // SAFETY: OpenSSL gives what `new` made, here and for keys, and parameters with an end.
     guarded(|| unsafe { begin(operation, key, params, Direction::Encrypt) })
 }
 
@@ -171,7 +171,7 @@ unsafe extern "C" fn decrypt_init(
     key: *mut c_void,
     params: *const OSSL_PARAM,
 ) -> c_int {
-    // SAFETY: as of `begin`.
+    // SAFETY: OpenSSL gives what `new` made, here and for keys, and parameters with an end.
     guarded(|| unsafe { begin(operation, key, params, Direction::Decrypt) })
 }
 

@@ -122,7 +122,7 @@ unsafe extern "C" fn begin<K: SigningKey>(
     key: *mut c_void,
     params: *const OSSL_PARAM,
 ) -> c_int {
-    // SAFETY: as of `begun`.
+    // SAFETY: OpenSSL gives what `new` made, here and for keys, and a name and parameters with an end.
     guarded(|| unsafe { begun::<K>(signing, function, key, params, false) })
 }
 
@@ -132,7 +132,8 @@ unsafe extern "C" fn begin_verifying<K: SigningKey>(
     key: *mut c_void,
     params: *const OSSL_PARAM,
 ) -> c_int {
-    // SAFETY: as of `begun`. What OpenSSL refuses is to be refused at once.
+    // What OpenSSL refuses is to be refused at once.
+    // SAFETY: OpenSSL gives what `new` made, here and for keys, and a name and parameters with an end.
     guarded(|| unsafe { begun::<K>(signing, function, key, params, true) })
 }
 

@@ -100,7 +100,7 @@ fn made(algorithm: &CStr, group: Option<&CStr>) -> PKey<Private> {
 /// A peer's key by this provider, and another own key like it, as a server makes them of TLS 1.3.
 fn parameters(algorithm: &CStr, group: Option<&CStr>) -> PKey<Public> {
     let mut key = std::ptr::null_mut();
-    // SAFETY: as of `made`.
+    // SAFETY: names end with zero; the context is freed at the end, and the key is new.
     unsafe {
         let any = std::ptr::null_mut();
         let context = ffi::EVP_PKEY_CTX_new_from_name(any, algorithm.as_ptr(), TOLL.as_ptr());
@@ -116,7 +116,7 @@ fn parameters(algorithm: &CStr, group: Option<&CStr>) -> PKey<Public> {
 
 fn made_like(other: &PKey<Public>) -> PKey<Private> {
     let mut key = std::ptr::null_mut();
-    // SAFETY: as of `made`.
+    // SAFETY: names end with zero; the context is freed at the end, and the key is new.
     unsafe {
         let any = std::ptr::null_mut();
         let context = sys::EVP_PKEY_CTX_new_from_pkey(any, other.as_ptr(), TOLL.as_ptr());

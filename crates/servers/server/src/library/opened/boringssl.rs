@@ -106,7 +106,7 @@ struct BoringSsl {
 
 // SAFETY: a context is only read once it is made, but for counts and a cache that the library locks.
 unsafe impl Sync for BoringSsl {}
-// SAFETY: as above.
+// SAFETY: the library keeps nothing of a context by thread, so that any thread may free it.
 unsafe impl Send for BoringSsl {}
 
 struct BoringSession {
@@ -127,10 +127,10 @@ pub(super) fn build(
         true => Ok(()),
         false => Err(object.refused(what, reason(&functions))),
     };
-    // SAFETY: neither takes a pointer.
+    // SAFETY: it takes a number.
     let has_suite =
         |suite: &Suite| unsafe { !(functions.SSL_get_cipher_by_value)(suite.code_point).is_null() };
-    // SAFETY: as above.
+    // SAFETY: it takes a number.
     let has_group =
         |group: Group| unsafe { !(functions.SSL_get_group_name)(group.code_point()).is_null() };
     // SAFETY: the pointers are those that the functions give, or memory that outlives the calls.
@@ -189,7 +189,7 @@ fn version(object: &SharedObject, functions: &Functions) -> String {
         unsafe { object.library.symbol("awslc_version_string") };
     // SAFETY: it gives a constant text.
     let of_aws_lc = of_aws_lc.and_then(|version| unsafe { text(version()) });
-    // SAFETY: as above.
+    // SAFETY: it gives a constant text.
     let of_all = || unsafe { text((functions.OpenSSL_version)(0)) };
     of_aws_lc.or_else(|| object.built_as()).or_else(of_all).unwrap_or_default()
 }
@@ -300,7 +300,7 @@ unsafe extern "C" fn select(
     let offered = unsafe { std::slice::from_raw_parts(offered, offered_length as usize) };
     match openssl::ssl::select_next_proto(b"\x02h2\x08http/1.1", offered) {
         Some(protocol) => {
-            // SAFETY: as above; what is chosen is a part of the list, or a constant.
+            // SAFETY: both places are the library's; what is chosen is a part of the list, or a constant.
             unsafe { (*chosen, *length) = (protocol.as_ptr(), protocol.len() as u8) };
             ALPN_OK
         }
@@ -318,7 +318,7 @@ unsafe extern "C" fn send(bio: Handle, bytes: *const c_char, length: c_int) -> c
 
 unsafe extern "C" fn receive(bio: Handle, room: *mut c_char, length: c_int) -> c_int {
     let Some(functions) = BIO.get() else { return -1 };
-    // SAFETY: as above.
+    // SAFETY: the data of a BIO of ours is the session's cell; the room is the library's, of this length.
     unsafe {
         (functions.BIO_clear_retry_flags)(bio);
         match wire_cell::receive((functions.BIO_get_data)(bio), room.cast(), length as usize) {
@@ -360,12 +360,12 @@ impl BoringSession {
 
 impl Calls for BoringSession {
     fn handshake(&mut self) -> io::Result<()> {
-        // SAFETY: the session is valid, here and below.
+        // SAFETY: the session is valid.
         match self.call(|functions, session| unsafe { (functions.SSL_accept)(session) }) {
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(_) => {
                 // Tickets of TLS 1.3 wait for what is written next, which may be nothing.
-                // SAFETY: as above.
+                // SAFETY: the session is valid.
                 if unsafe { (self.functions.SSL_version)(self.session) } == TLS13 {
                     let _ = self.write(&[]);
                 }

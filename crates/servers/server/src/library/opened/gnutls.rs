@@ -86,7 +86,7 @@ struct GnuTls {
 
 // SAFETY: what sessions share is only read once it is made; GnuTLS allows that from several threads.
 unsafe impl Sync for GnuTls {}
-// SAFETY: as above.
+// SAFETY: GnuTLS keeps nothing of them by thread, so that any thread may free them.
 unsafe impl Send for GnuTls {}
 
 struct GnuTlsSession {
@@ -270,7 +270,7 @@ unsafe extern "C" fn push(cell: Handle, bytes: *const c_void, length: usize) -> 
 }
 
 unsafe extern "C" fn pull(cell: Handle, room: *mut c_void, length: usize) -> isize {
-    // SAFETY: as above.
+    // SAFETY: the pointer is that of the session's cell; the room is GnuTLS's, of this length.
     match unsafe { wire_cell::receive(cell, room, length) } {
         Ok(count) => count.cast_signed(),
         Err(error) => wire_cell::fail(&error) as isize,

@@ -76,7 +76,7 @@ struct S2n {
 
 // SAFETY: a configuration is only read once it is made, but for its keys of tickets, which s2n-tls locks.
 unsafe impl Sync for S2n {}
-// SAFETY: as above.
+// SAFETY: s2n-tls keeps nothing of a configuration by thread, so that any thread may free it.
 unsafe impl Send for S2n {}
 
 struct S2nSession {
@@ -215,7 +215,7 @@ unsafe extern "C" fn send(cell: Handle, bytes: *const u8, length: u32) -> c_int 
 }
 
 unsafe extern "C" fn receive(cell: Handle, room: *mut u8, length: u32) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: the pointer is that of the session's cell; the room is s2n-tls's, of this length.
     match unsafe { wire_cell::receive(cell, room.cast(), length as usize) } {
         Ok(count) => count as c_int,
         Err(error) => wire_cell::fail(&error),

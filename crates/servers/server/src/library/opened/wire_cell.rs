@@ -33,7 +33,7 @@ impl WireCell {
     }
 
     pub(super) fn wire_mut(&mut self) -> &mut Wire {
-        // SAFETY: as above.
+        // SAFETY: it lives as long as the cell, which is borrowed mutably, so that the library does not run meanwhile.
         unsafe { &mut self.0.as_mut().wire }
     }
 

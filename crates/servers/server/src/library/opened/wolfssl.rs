@@ -80,7 +80,7 @@ struct WolfSsl {
 
 // SAFETY: a context is only read once it is made, but for counts and a cache that wolfSSL locks.
 unsafe impl Sync for WolfSsl {}
-// SAFETY: as above.
+// SAFETY: wolfSSL keeps nothing of a context by thread, so that any thread may free it.
 unsafe impl Send for WolfSsl {}
 
 struct WolfSslSession {
@@ -239,7 +239,7 @@ unsafe extern "C" fn send(_: Handle, bytes: *mut c_char, length: c_int, cell: Ha
 }
 
 unsafe extern "C" fn receive(_: Handle, room: *mut c_char, length: c_int, cell: Handle) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: the pointer is that of the session's cell; the room is wolfSSL's, of this length.
     match unsafe { wire_cell::receive(cell, room.cast(), length as usize) } {
         Ok(0) => CALLBACK_CLOSED,
         Ok(count) => count as c_int,
