@@ -2,6 +2,7 @@
 //! keys.
 
 use super::about::{About, Cases, case};
+use super::case::{Sweep, sweep};
 use super::document::{AnswerKeys, Sentence};
 use super::error::Flaw;
 use super::fields::Field;
@@ -17,7 +18,7 @@ use study::headline::{HeadlineTemplates, RowOf};
 use study::metric::Kind;
 use study::primitive::{ALGORITHM, AlgorithmTable, SIZE};
 use study::reference::Reference;
-use study::{AnswerRule, Cell, Metric, Params};
+use study::{AnswerRule, Cell, Metric, Params, Study};
 use targets::Restart;
 
 /// The keys whose value `none` is plain HTTP.
@@ -220,4 +221,24 @@ fn of_table(
         }
     };
     Ok(units.into_iter().filter(has).map(of_unit).collect())
+}
+
+/// Adds what a `[[vary]]` asks: an answer for each case and metric of it, which compares the values of a key with the first.
+pub(super) fn add_varied(varied: &[Field<'_>], study: &mut Study) -> Result<(), Flaw> {
+    let mut cases: Vec<String> = study.cells.iter().map(|cell| cell.case.clone()).collect();
+    cases.dedup();
+    if cases.is_empty() && !varied.is_empty() {
+        return Err(Flaw::lacking(
+            "the study has no case of its own, which could have these values; name one that has",
+        ));
+    }
+    for field in varied {
+        let Sweep { key, values, .. } = sweep(*field)?;
+        let (key, baseline) = (key.to_string(), &values[0].text);
+        for case in &cases {
+            let answer = |metric| AnswerRule::new(case, metric, &key, baseline);
+            study.answers.extend(study.metrics_of(case).into_iter().map(answer));
+        }
+    }
+    Ok(())
 }

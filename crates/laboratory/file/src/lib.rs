@@ -101,7 +101,7 @@ fn read(
 
     let mut shared = Draft::new(machine.allowed());
     shared.apply(fields, Level::File);
-    let varied = vary::fields(fields)?;
+    let varied: Vec<Field<'_>> = fields.tables("vary")?.into_iter().flat_map(Field::iter).collect();
     let mut cases = cases(fields, &shared, &varied)?;
     // Both have rows, which are found by the name.
     for field in fields.tables(primitives::NAME)? {
@@ -179,7 +179,7 @@ fn read(
         reference: document.reference,
         cut,
     };
-    vary::add_answers(&varied, &mut study)?;
+    answer::add_varied(&varied, &mut study)?;
     study.drop_answers();
     Ok(study)
 }

@@ -1,40 +1,12 @@
-//! `[[vary]]`: keys that all cases sweep, with answers that compare their values. `--vary KEY=V1,V2` adds one to the text of
-//! a study file, so that it is read, refused and kept as all else that stands there.
+//! `--vary KEY=V1,V2` adds a `[[vary]]` to the text of a study file, so that it is read, refused and kept as all else that
+//! stands there.
 
 use cpus::Topology;
-use study::{AnswerRule, Study};
 
-use super::case::{Sweep, sweep};
-use super::error::{Flaw, StudyError};
-use super::fields::Field;
+use super::error::StudyError;
 use super::keys::StudyKey;
 use super::shipped::StudyFile;
 use super::unquoted::Unquoted;
-
-/// The keys, each with its values.
-pub(super) fn fields(of: Field<'_>) -> Result<Vec<Field<'_>>, Flaw> {
-    Ok(of.tables("vary")?.into_iter().flat_map(Field::iter).collect())
-}
-
-/// Adds an answer for each case and metric of it, which compares the values of a key with the first.
-pub(super) fn add_answers(varied: &[Field<'_>], study: &mut Study) -> Result<(), Flaw> {
-    let mut cases: Vec<String> = study.cells.iter().map(|cell| cell.case.clone()).collect();
-    cases.dedup();
-    if cases.is_empty() && !varied.is_empty() {
-        return Err(Flaw::lacking(
-            "the study has no case of its own, which could have these values; name one that has",
-        ));
-    }
-    for field in varied {
-        let Sweep { key, values, .. } = sweep(*field)?;
-        let (key, baseline) = (key.to_string(), &values[0].text);
-        for case in &cases {
-            let answer = |metric| AnswerRule::new(case, metric, &key, baseline);
-            study.answers.extend(study.metrics_of(case).into_iter().map(answer));
-        }
-    }
-    Ok(())
-}
 
 impl StudyFile {
     /// The file with keys that all its cases sweep: `target.library=openssl,rustls-ring`. In each case the values are

@@ -4,6 +4,7 @@
 //! [`Study`] is the whole of it. Crate `file` reads one, `experiment` measures it, `answer` says what
 //! was found.
 
+mod answer_rule;
 mod claim;
 mod comparisons;
 mod cpu_order;
@@ -20,6 +21,7 @@ mod study;
 #[cfg(feature = "testing")]
 pub mod testing;
 
+pub use answer_rule::AnswerRule;
 pub use claim::{Claim, ClaimedFigure, ClaimedRange};
 pub use cpu_order::CpuOrder;
 pub use forecast::{Forecast, preparations, restart_takes};
