@@ -60,9 +60,9 @@ pub struct ComparedMetric {
 impl Comparison {
     /// Compares in `measures`; where there are none, in what one core of the server does, of bytes or of
     /// operations, as the study's answers about the cell are.
-    pub fn of(a: &ComparedRun<'_>, b: &ComparedRun<'_>, measures: &[Metric]) -> Self {
+    pub fn of(a: &ComparedRun, b: &ComparedRun, measures: &[Metric]) -> Self {
         let (matches, only) = pair::matched(a, b);
-        let usual_of = |both: &Match<'_>| both.usual(a.study, b.study);
+        let usual_of = |both: &Match<'_>| both.usual(a.study.as_ref(), b.study.as_ref());
         let usual = |measure: &Metric| matches.iter().any(|both| usual_of(both) == *measure);
         let metrics: Vec<ComparedMetric> = match measures {
             [] => Metric::of_rows()

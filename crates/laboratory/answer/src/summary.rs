@@ -69,8 +69,9 @@ const CHECKSUM: &str = "{\"sha256\":\"";
 
 impl Summary {
     /// Of a run that began at this time, by this build of toll.
-    pub fn of(run: &ComparedRun<'_>, started_unix_ms: Option<u64>, toll: &str) -> Self {
+    pub fn of(run: &ComparedRun, started_unix_ms: Option<u64>, toll: &str) -> Self {
         let ComparedRun { study, analysis, machine, hosts, targets } = run;
+        let study = study.as_ref();
         let cut = study.map_or_else(Vec::new, |study| study.cut.clone());
         let headlines = analysis.answers.iter().filter_map(|answer| answer.headline.as_ref());
         Self {
@@ -81,10 +82,10 @@ impl Summary {
             started_unix_ms,
             cut,
             headlines: headlines.map(|of| of.sentence.clone()).collect(),
-            machine: machine.cloned(),
-            hosts: (*hosts).clone(),
-            targets: targets.to_vec(),
-            rows: analysis.cells.iter().map(|cell| kept(*study, &cell.measured)).collect(),
+            machine: machine.clone(),
+            hosts: hosts.clone(),
+            targets: targets.clone(),
+            rows: analysis.cells.iter().map(|cell| kept(study, &cell.measured)).collect(),
         }
     }
 
@@ -161,6 +162,14 @@ impl Summary {
             cut: self.cut.iter().map(|of| of.what.clone()).collect(),
             ..Analysis::default()
         }
+    }
+}
+
+impl From<Summary> for ComparedRun {
+    fn from(summary: Summary) -> Self {
+        let analysis = summary.analysis();
+        let Summary { machine, hosts, targets, .. } = summary;
+        Self { study: None, analysis, machine, hosts, targets }
     }
 }
 

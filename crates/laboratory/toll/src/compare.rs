@@ -1,6 +1,5 @@
 //! `toll compare`: two runs, row by row.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use answer::analysis::Analysis;
@@ -8,9 +7,8 @@ use answer::compare::{ComparedRun, Comparison};
 use answer::summary::Summary;
 use answer::tracked::TrackedFigure;
 use clap::ValueHint;
-use journal::{PrintedError, Results, TargetRecord};
-use observe::Machine;
-use study::{Metric, Study};
+use journal::{PrintedError, Results};
+use study::Metric;
 
 use crate::exit::Lacking;
 use crate::exports::{Exported, Exports};
@@ -78,8 +76,8 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     {
         return crate::watch::compare(&a, &b);
     }
-    let (a, b) = (OneRun::read(&arguments.a)?, OneRun::read(&arguments.b)?);
-    let comparison = Comparison::of(&a.side(), &b.side(), &arguments.metrics);
+    let (a, b) = (read(&arguments.a)?, read(&arguments.b)?);
+    let comparison = Comparison::of(&a, &b, &arguments.metrics);
     if !comparison.metrics.is_empty() {
         arguments.exports.check_compared(&comparison, !arguments.gates.is_empty())?;
     }
@@ -100,7 +98,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(file) = &arguments.html {
         let names = [&arguments.a, &arguments.b].map(|path| path.display().to_string());
         // What a page has room for.
-        let beside = Comparison::of(&a.side(), &b.side(), &BESIDE);
+        let beside = Comparison::of(&a, &b, &BESIDE);
         let mut all = comparison.clone();
         all.metrics.extend(beside.metrics.into_iter().filter(|of| {
             let is_there = comparison.metrics.iter().any(|metric| metric.metric == of.metric);
@@ -116,8 +114,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     if comparison.metrics.is_empty() {
         return Err(Failure::request("the two runs have no common cell; nothing was compared"));
     }
-    let lacking: Vec<Lacking> =
-        [("A", &a), ("B", &b)].into_iter().filter_map(OneRun::lacking).collect();
+    let lacking: Vec<Lacking> = [("A", &a), ("B", &b)].into_iter().filter_map(lacking).collect();
     arguments.exports.write(&Exported {
         study: &b.analysis.study,
         gates: outcomes.all(),
@@ -131,83 +128,46 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 /// One of the two, from its folder or its file.
-pub(crate) struct OneRun {
-    /// A file has none.
-    study: Option<Study>,
-    analysis: Analysis,
-    machine: Option<Machine>,
-    hosts: BTreeMap<String, Machine>,
-    targets: Vec<TargetRecord>,
+pub(crate) fn read(path: &Path) -> Result<ComparedRun, Failure> {
+    if path.is_file() {
+        return of_file(path);
+    }
+    let found = Found::read(&Results::open(path).map_err(Failure::request)?)?;
+    if !found.study.include.is_empty() {
+        return Err(Failure::request(format!(
+            "{}: this run is of several studies ({}); give the folder of one within it",
+            path.display(),
+            found.study.include.join(", ")
+        )));
+    }
+    Ok(found.run)
 }
 
-impl OneRun {
-    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
-        if path.is_file() {
-            return Self::of_file(path);
-        }
-        let Found { study, analysis, machine, hosts, targets, .. } =
-            Found::read(&Results::open(path).map_err(Failure::request)?)?;
-        if !study.include.is_empty() {
-            return Err(Failure::request(format!(
-                "{}: this run is of several studies ({}); give the folder of one within it",
-                path.display(),
-                study.include.join(", ")
-            )));
-        }
-        Ok(Self { study: Some(study), analysis, machine, hosts, targets })
+/// From a summary, or from trials that were printed.
+fn of_file(path: &Path) -> Result<ComparedRun, Failure> {
+    let failed =
+        |why: &dyn std::fmt::Display| Failure::request(format!("{}: {why}", path.display()));
+    let bytes = std::fs::read(path).map_err(|error| failed(&error))?;
+    let text = String::from_utf8_lossy(&bytes);
+    if Summary::is_begun(&text) {
+        return Summary::read(&text).map(ComparedRun::from).map_err(|error| failed(&error));
     }
-
-    /// From a summary, or from trials that were printed.
-    fn of_file(path: &Path) -> Result<Self, Failure> {
-        let failed =
-            |why: &dyn std::fmt::Display| Failure::request(format!("{}: {why}", path.display()));
-        let bytes = std::fs::read(path).map_err(|error| failed(&error))?;
-        let text = String::from_utf8_lossy(&bytes);
-        if Summary::is_begun(&text) {
-            return Summary::read(&text).map(Self::from).map_err(|error| failed(&error));
-        }
-        if let Some(folder) = path.parent().filter(|of| of.join("journal.jsonl").is_file()) {
-            let why = format!("a file of a result folder; give the folder {}", folder.display());
-            return Err(failed(&why));
-        }
-        let trials = journal::printed_trials(&text).map_err(|why| match why {
-            PrintedError::NotJson(_) | PrintedError::Other(_) => failed(&format!(
-                "{why}; give a result folder, its summary (toll report --summary DIR), or what toll load --json \
-                 printed"
-            )),
-            why => failed(&why),
-        })?;
-        Ok(Self {
-            study: None,
-            analysis: Analysis::of_printed(trials),
-            machine: None,
-            hosts: BTreeMap::new(),
-            targets: Vec::new(),
-        })
+    if let Some(folder) = path.parent().filter(|of| of.join("journal.jsonl").is_file()) {
+        let why = format!("a file of a result folder; give the folder {}", folder.display());
+        return Err(failed(&why));
     }
-
-    /// What is missing of it or not valid.
-    fn lacking((name, run): (&str, &Self)) -> Option<Lacking> {
-        let shortfall = run.analysis.shortfall()?;
-        Some(Lacking { shortfall, words: format!("{name}: {shortfall}") })
-    }
-
-    /// How often each cell was measured, where that is known.
-    pub(crate) fn trials(&self) -> Option<u32> {
-        let planned = self.analysis.cells.iter().map(|cell| cell.trials.planned);
-        planned.max().and_then(|most| u32::try_from(most).ok())
-    }
-
-    pub(crate) fn side(&self) -> ComparedRun<'_> {
-        let Self { study, analysis, machine, hosts, targets } = self;
-        ComparedRun { study: study.as_ref(), analysis, machine: machine.as_ref(), hosts, targets }
-    }
+    let trials = journal::printed_trials(&text).map_err(|why| match why {
+        PrintedError::NotJson(_) | PrintedError::Other(_) => failed(&format!(
+            "{why}; give a result folder, its summary (toll report --summary DIR), or what toll load --json \
+             printed"
+        )),
+        why => failed(&why),
+    })?;
+    Ok(ComparedRun { analysis: Analysis::of_printed(trials), ..ComparedRun::default() })
 }
 
-impl From<Summary> for OneRun {
-    fn from(summary: Summary) -> Self {
-        let analysis = summary.analysis();
-        let Summary { machine, hosts, targets, .. } = summary;
-        Self { study: None, analysis, machine, hosts, targets }
-    }
+/// What is missing of it or not valid.
+fn lacking((name, run): (&str, &ComparedRun)) -> Option<Lacking> {
+    let shortfall = run.analysis.shortfall()?;
+    Some(Lacking { shortfall, words: format!("{name}: {shortfall}") })
 }

@@ -1,7 +1,6 @@
 //! What a result folder says: read from its journal, written as `cells.csv` and `report.html`,
 //! printed for a person.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -12,8 +11,7 @@ use answer::findings::{Findings, Headline, ShownAnswer};
 use answer::gate::GateOutcome;
 use answer::summary::Summary;
 use answer::tracked::TrackedFigure;
-use journal::{Results, TargetRecord, TrialLine};
-use observe::Machine;
+use journal::{Results, TrialLine};
 use report::Run;
 use study::Study;
 
@@ -25,15 +23,11 @@ use crate::{Failure, screen};
 pub(crate) struct Found {
     pub(crate) study: Study,
     /// What was found, for gates, comparisons and programs.
-    pub(crate) analysis: Analysis,
+    pub(crate) run: ComparedRun,
     findings: Findings,
     lines: Vec<TrialLine>,
     /// The stacks that were sampled, by cell.
     stacks: Vec<(String, String)>,
-    pub(crate) machine: Option<Machine>,
-    /// The other machines that servers ran on.
-    pub(crate) hosts: BTreeMap<String, Machine>,
-    pub(crate) targets: Vec<TargetRecord>,
 }
 
 impl Found {
@@ -56,7 +50,8 @@ impl Found {
         let stacks = stacks.map_err(Failure::request)?;
         let hosts = results.hosts().map_err(Failure::request)?;
         let lines = entries.trials;
-        Ok(Self { study, analysis, findings, lines, stacks, machine, hosts, targets })
+        let run = ComparedRun { study: Some(study.clone()), analysis, machine, hosts, targets };
+        Ok(Self { study, run, findings, lines, stacks })
     }
 
     /// Puts an answer before those of the study, whose figures are only what it was worked out from.
@@ -69,19 +64,19 @@ impl Found {
     pub(crate) fn write(&self, results: &Results) -> Result<PathBuf, Failure> {
         let html = self.html()?;
         results
-            .write_derived("cells.csv", &report::cells_csv(&self.analysis))
+            .write_derived("cells.csv", &report::cells_csv(&self.run.analysis))
             .and_then(|_| results.write_derived("report.html", &html))
             .map_err(Failure::measurement)
     }
 
     /// All of it as a page.
     pub(crate) fn html(&self) -> Result<String, Failure> {
-        report::html(&self.run()).map_err(Failure::measurement)
+        report::html(&self.shown()).map_err(Failure::measurement)
     }
 
     /// The answers and the tables, as wide and as colourful as stdout allows.
     pub(crate) fn in_words(&self) -> String {
-        report::terminal(&self.run(), screen::width(), screen::style())
+        report::terminal(&self.shown(), screen::width(), screen::style())
     }
 
     /// What files for CI are made of.
@@ -92,26 +87,21 @@ impl Found {
             lacking: self
                 .shortfall()
                 .map(|shortfall| format!("This run is not whole: {shortfall}.")),
-            figures: TrackedFigure::of_run(&self.study, &self.analysis),
-            markdown: &|| report::markdown(&self.run(), gates),
+            figures: TrackedFigure::of_run(&self.study, &self.run.analysis),
+            markdown: &|| report::markdown(&self.shown(), gates),
         })
     }
 
     /// It in some kilobytes.
     pub(crate) fn summary(&self) -> Summary {
-        Summary::of(&self.side(), self.findings.started_unix_ms, build_identity::own())
-    }
-
-    /// It as one of two that are compared.
-    pub(crate) fn side(&self) -> ComparedRun<'_> {
-        let Self { study, analysis, machine, hosts, targets, .. } = self;
-        ComparedRun { study: Some(study), analysis, machine: machine.as_ref(), hosts, targets }
+        Summary::of(&self.run, self.findings.started_unix_ms, build_identity::own())
     }
 
     /// What its answers say first.
     pub(crate) fn headlines(&self) -> impl Iterator<Item = &Headline> {
         self.findings.answers.iter().filter_map(|answer| answer.headline.as_ref())
     }
+
     /// Whether nothing was measured.
     pub(crate) fn is_empty(&self) -> bool {
         self.findings.is_empty
@@ -119,7 +109,7 @@ impl Found {
 
     /// What is missing or not valid; `None` where every part that was planned is there and can be used.
     pub(crate) fn shortfall(&self) -> Option<Shortfall> {
-        self.analysis.shortfall().or(self.is_empty().then_some(Shortfall::ALL))
+        self.run.analysis.shortfall().or(self.is_empty().then_some(Shortfall::ALL))
     }
 
     /// The same with what to do, of the run in this folder.
@@ -133,10 +123,10 @@ impl Found {
 
     /// The figures for Prometheus.
     pub(crate) fn openmetrics(&self) -> String {
-        report::openmetrics(&self.run(), &self.analysis)
+        report::openmetrics(&self.shown(), &self.run.analysis)
     }
 
-    fn run(&self) -> Run<'_> {
+    fn shown(&self) -> Run<'_> {
         Run {
             study: &self.study.name,
             question: &self.study.question,
@@ -144,9 +134,9 @@ impl Found {
             findings: &self.findings,
             lines: &self.lines,
             stacks: &self.stacks,
-            machine: self.machine.as_ref(),
-            hosts: &self.hosts,
-            targets: &self.targets,
+            machine: self.run.machine.as_ref(),
+            hosts: &self.run.hosts,
+            targets: &self.run.targets,
         }
     }
 }

@@ -105,7 +105,7 @@ impl Parts {
 
     /// What was found of each, for a program.
     pub(crate) fn data(&self) -> serde_json::Value {
-        let parts = self.measured().map(|found| serde_json::json!(found.analysis));
+        let parts = self.measured().map(|found| serde_json::json!(found.run.analysis));
         serde_json::json!({ "study": self.name, "studies": parts.collect::<Vec<_>>() })
     }
 
@@ -150,7 +150,7 @@ impl Parts {
         let items: Vec<Item> = self.parts.iter().filter_map(item).collect();
         let about = if items.is_empty() { "" } else { "Nothing of these is shown." };
         let claims = |part: &StudyPart| match &part.found {
-            Ok(found) => found.analysis.claims_of_paper(),
+            Ok(found) => found.run.analysis.claims_of_paper(),
             Err(nothing) => PaperClaims::not_measured(&part.study, &nothing.why),
         };
         Findings {
@@ -164,7 +164,7 @@ impl Parts {
     }
 
     fn run<'a>(&'a self, findings: &'a Findings) -> Run<'a> {
-        let machine = self.measured().find_map(|found| found.machine.as_ref());
+        let machine = self.measured().find_map(|found| found.run.machine.as_ref());
         Run { study: &self.name, machine, ..Run::of(&self.question, findings) }
     }
 }

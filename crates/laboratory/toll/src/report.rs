@@ -71,7 +71,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     let outcomes = arguments.gates.judge(&findings)?;
     // Printed first: a folder that cannot be written still has its answers.
     if arguments.json {
-        let all = WithGates { of: &findings.analysis, gates: outcomes.all() };
+        let all = WithGates { of: &findings.run.analysis, gates: outcomes.all() };
         json::print(json::REPORT, &all)?;
     } else if arguments.openmetrics {
         print(&findings.openmetrics());

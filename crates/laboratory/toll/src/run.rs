@@ -5,7 +5,7 @@ mod included;
 
 use std::sync::atomic::AtomicBool;
 
-use answer::compare::Comparison;
+use answer::compare::{ComparedRun, Comparison};
 use cpus::Topology;
 use experiment::{Ended, ErrorClass, RunError};
 use file::StudyFile;
@@ -16,7 +16,6 @@ use study::Study;
 pub(crate) use arguments::Arguments;
 use arguments::{PartOfRun, in_words};
 
-use crate::compare::OneRun;
 use crate::outputs::{self, Found};
 use crate::{Exit, Failure, interrupt, json, plan, screen, studies};
 
@@ -56,7 +55,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
 pub(crate) fn of_load(
     arguments: &Arguments,
     file: &StudyFile,
-    earlier: Option<&OneRun>,
+    earlier: Option<&ComparedRun>,
 ) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
     let machine = crate::topology()?;
@@ -72,7 +71,7 @@ fn measured(
     study: Study,
     file: Option<&StudyFile>,
     results: Option<Results>,
-    earlier: Option<&OneRun>,
+    earlier: Option<&ComparedRun>,
     (machine, interrupted): (&Topology, &AtomicBool),
 ) -> Result<Exit, Failure> {
     if !study.include.is_empty() {
@@ -146,19 +145,18 @@ impl Arguments {
         &self,
         results: &Results,
         findings: &Found,
-        earlier: Option<&OneRun>,
+        earlier: Option<&ComparedRun>,
         ended: Result<Ended, RunError>,
     ) -> Result<Exit, Failure> {
         // Printed first: a disk that is full takes the report, not the answers.
-        let comparison =
-            earlier.map(|earlier| Comparison::of(&earlier.side(), &findings.side(), &[]));
+        let comparison = earlier.map(|earlier| Comparison::of(earlier, &findings.run, &[]));
         let outcomes = match &comparison {
             Some(comparison) => self.gates.judge_later(findings, comparison)?,
             None => self.gates.judge(findings)?,
         };
         let report = findings.write(results);
         if self.json {
-            for check in &findings.analysis.cross_checks {
+            for check in &findings.run.analysis.cross_checks {
                 json::print_line(&serde_json::json!({ "cross_check": check }))?;
             }
         }

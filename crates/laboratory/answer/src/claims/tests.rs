@@ -298,15 +298,7 @@ fn a_congestion_control_over_quic_is_not_known() {
 }
 
 fn summary(scene: &Scene) -> Summary {
-    let analysis = scene.analysis();
-    let side = ComparedRun {
-        study: Some(&scene.study),
-        analysis: &analysis,
-        machine: None,
-        hosts: &scene.hosts,
-        targets: &scene.targets,
-    };
-    Summary::of(&side, Some(1_795_000_000_000), "0.1.0")
+    Summary::of(&ComparedRun { machine: None, ..scene.run() }, Some(1_795_000_000_000), "0.1.0")
 }
 
 /// A scene with a claim, and its summary.
@@ -364,18 +356,10 @@ fn a_summary_that_is_cut_short_edited_or_of_another_form_is_refused() {
 #[test]
 fn a_summary_compares_as_its_run_does() {
     let (scene, summary) = summarized();
-    let (of_run, of_summary) = (scene.analysis(), summary.analysis());
-    let run = ComparedRun {
-        study: Some(&scene.study),
-        analysis: &of_run,
-        machine: None,
-        hosts: &scene.hosts,
-        targets: &scene.targets,
-    };
-    let other = ComparedRun { study: None, analysis: &of_summary, ..run };
+    let (run, other) = (scene.run(), ComparedRun::from(summary));
     let whole = Comparison::of(&run, &run, &[]);
-    for (a, b) in [(run, other), (other, run), (other, other)] {
-        let comparison = Comparison::of(&a, &b, &[]);
+    for (a, b) in [(&run, &other), (&other, &run), (&other, &other)] {
+        let comparison = Comparison::of(a, b, &[]);
         assert_eq!((&comparison.only, &comparison.differences), (&vec![], &vec![]));
         let [metric] = &comparison.metrics[..] else { panic!("{comparison:?}") };
         assert_eq!(metric.metric, whole.metrics[0].metric);

@@ -9,16 +9,16 @@ use study::Study;
 use crate::analysis::Analysis;
 
 /// One of two runs.
-#[derive(Debug, Clone, Copy)]
-pub struct ComparedRun<'a> {
+#[derive(Debug, Clone, Default)]
+pub struct ComparedRun {
     /// What was asked; a summary has no cells.
-    pub study: Option<&'a Study>,
+    pub study: Option<Study>,
     /// What was found.
-    pub analysis: &'a Analysis,
+    pub analysis: Analysis,
     /// The machine; `None` where `machine.json` is lacking.
-    pub machine: Option<&'a Machine>,
+    pub machine: Option<Machine>,
     /// The other machines that servers ran on, by their names.
-    pub hosts: &'a BTreeMap<String, Machine>,
+    pub hosts: BTreeMap<String, Machine>,
     /// The servers.
-    pub targets: &'a [TargetRecord],
+    pub targets: Vec<TargetRecord>,
 }

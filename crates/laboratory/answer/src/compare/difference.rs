@@ -38,13 +38,15 @@ const FOUND: &str = "address";
 /// The server's process, where toll did not start it.
 const PROCESS: &str = "target.pid";
 
-pub(super) fn all(
-    a: &ComparedRun<'_>,
-    b: &ComparedRun<'_>,
-    matches: &[Match<'_>],
-) -> Vec<Difference> {
-    let mut differences: Vec<Difference> =
-        a.machine.zip(b.machine).map(|(a, b)| machines(a, b)).into_iter().flatten().collect();
+pub(super) fn all(a: &ComparedRun, b: &ComparedRun, matches: &[Match<'_>]) -> Vec<Difference> {
+    let mut differences: Vec<Difference> = a
+        .machine
+        .as_ref()
+        .zip(b.machine.as_ref())
+        .map(|(a, b)| machines(a, b))
+        .into_iter()
+        .flatten()
+        .collect();
     let names: BTreeSet<&String> = a.hosts.keys().chain(b.hosts.keys()).collect();
     for host in names {
         let named = |of: Difference| Difference { what: format!("{} of {host}", of.what), ..of };
@@ -68,11 +70,11 @@ pub(super) fn all(
 
 /// What is not known of the servers of both runs.
 pub(super) fn not_compared(
-    a: &ComparedRun<'_>,
-    b: &ComparedRun<'_>,
+    a: &ComparedRun,
+    b: &ComparedRun,
     matches: &[Match<'_>],
 ) -> Vec<&'static str> {
-    let has_version = |side: &ComparedRun<'_>, both: &Match<'_>| {
+    let has_version = |side: &ComparedRun, both: &Match<'_>| {
         let target = |name: &String| side.targets.iter().find(|of| of.cells.contains(name));
         let target = target(&both.a.row.name).or_else(|| target(&both.b.row.name));
         target.map_or(both.a.row.library.is_some(), |target| target.server != FOUND)
@@ -146,8 +148,8 @@ fn known_of_both(a: &Machine, b: &Machine) -> Vec<Difference> {
 }
 
 /// What was cut from a study of which only a summary is there, which has no settings.
-fn cut(a: &ComparedRun<'_>, b: &ComparedRun<'_>) -> Option<Difference> {
-    let words = |side: &ComparedRun<'_>| match &side.analysis.cut[..] {
+fn cut(a: &ComparedRun, b: &ComparedRun) -> Option<Difference> {
+    let words = |side: &ComparedRun| match &side.analysis.cut[..] {
         [] => "nothing".to_owned(),
         cut => cut.join("; "),
     };
@@ -158,8 +160,8 @@ fn cut(a: &ComparedRun<'_>, b: &ComparedRun<'_>) -> Option<Difference> {
 }
 
 /// The versions of the servers that the compared cells were measured with.
-fn targets(a: &ComparedRun<'_>, b: &ComparedRun<'_>, matches: &[Match<'_>]) -> Vec<Difference> {
-    let version = |side: &ComparedRun<'_>, cell: &String| {
+fn targets(a: &ComparedRun, b: &ComparedRun, matches: &[Match<'_>]) -> Vec<Difference> {
+    let version = |side: &ComparedRun, cell: &String| {
         let target = side.targets.iter().find(|target| target.cells.contains(cell))?;
         Some(target.version.clone().unwrap_or_else(|| {
             target.skipped.clone().map_or(UNKNOWN.to_owned(), |why| format!("left out: {why}"))

@@ -115,12 +115,12 @@ impl Match<'_> {
 
 /// The rows that both runs have, in A's order, and those that only one has.
 pub(super) fn matched<'a>(
-    a: &ComparedRun<'a>,
-    b: &ComparedRun<'a>,
+    a: &'a ComparedRun,
+    b: &'a ComparedRun,
 ) -> (Vec<Match<'a>>, Vec<OnlyInOne>) {
-    fn rows<'a>(run: &ComparedRun<'a>) -> Vec<RunRow<'a>> {
-        let cells = run.study.map_or(&[][..], |study| &study.cells);
-        let of = |row: &'a MeasuredRow| {
+    fn rows(run: &ComparedRun) -> Vec<RunRow<'_>> {
+        let cells = run.study.as_ref().map_or(&[][..], |study| &study.cells);
+        let of = |row| {
             let cell = cells.iter().find(|cell| cell.name == row.name);
             RunRow { cell: cell.filter(|_| row.library.is_none()), row }
         };

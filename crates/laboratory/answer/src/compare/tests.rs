@@ -17,12 +17,7 @@ fn bulk(figures: &[f64]) -> Scene {
 }
 
 pub(crate) fn compared_in(a: &Scene, b: &Scene, measures: &[Metric]) -> Comparison {
-    let (of_a, of_b) = (a.analysis(), b.analysis());
-    fn side<'a>(scene: &'a Scene, analysis: &'a Analysis) -> ComparedRun<'a> {
-        let (study, machine) = (Some(&scene.study), scene.machine.as_ref());
-        ComparedRun { study, analysis, machine, hosts: &scene.hosts, targets: &scene.targets }
-    }
-    Comparison::of(&side(a, &of_a), &side(b, &of_b), measures)
+    Comparison::of(&a.run(), &b.run(), measures)
 }
 
 pub(crate) fn compared(a: &Scene, b: &Scene) -> Comparison {

@@ -8,7 +8,7 @@ use file::StudyFile;
 use targets::ServerPid;
 use toml::{Table, Value};
 
-use crate::compare::OneRun;
+use crate::compare;
 use crate::exports::Exports;
 use crate::gates::Gates;
 use crate::{Exit, Failure, LOAD, OUTPUT, run};
@@ -79,8 +79,11 @@ pub(super) fn main(
     run: run::Arguments,
 ) -> Result<Exit, Failure> {
     let KeptLoad { trials, out, against, name, gates, exports } = kept;
-    let earlier = against.as_deref().map(OneRun::read).transpose()?;
-    let trials = trials.or(earlier.as_ref().and_then(OneRun::trials)).unwrap_or(1);
+    let earlier = against.as_deref().map(compare::read).transpose()?;
+    // As often as each cell of the earlier run was measured.
+    let planned = earlier.iter().flat_map(|of| &of.analysis.cells).map(|cell| cell.trials.planned);
+    let planned = planned.max().and_then(|most| u32::try_from(most).ok());
+    let trials = trials.or(planned).unwrap_or(1);
     let text = study(asked, name.as_deref().unwrap_or(CASE), trials)?;
     let run =
         run::Arguments { out: out.clone(), gates: gates.clone(), exports: exports.clone(), ..run };

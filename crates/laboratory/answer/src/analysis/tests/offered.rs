@@ -7,8 +7,8 @@ use trial::Limit;
 use super::limit;
 use super::scene::{SPREAD, Scene, all_caveats};
 use crate::Mark;
-use crate::analysis::{Analysis, Answer};
-use crate::compare::{ComparedRun, Comparison};
+use crate::analysis::Answer;
+use crate::compare::Comparison;
 use crate::gate::{Gate, Reached};
 
 const SEND: &str = "target.send";
@@ -106,18 +106,11 @@ fn less_work_meets_no_gate_and_is_in_no_comparison_of_runs() {
             "{outcome:?}"
         );
     }
-    let (one, other) = (whole.analysis(), scene.analysis());
-    let (a, b) = (side(&whole, &one), side(&scene, &other));
-    let compared = Comparison::of(&a, &b, &[Metric::ServerCpus]);
+    let compared = Comparison::of(&whole.run(), &scene.run(), &[Metric::ServerCpus]);
     let [user, write, _] = &compared.metrics[0].cells[..] else { panic!("{compared:?}") };
     assert!(user.ratio.is_some() && write.ratio.is_none());
     // That the offered load was the limit is no mark, as in answers.
     assert_eq!((write.mark_a, write.mark_b), (None, Some(Mark::NotOfferedLoad)));
-}
-
-fn side<'a>(scene: &'a Scene, analysis: &'a Analysis) -> ComparedRun<'a> {
-    let hosts = &scene.hosts;
-    ComparedRun { study: Some(&scene.study), analysis, machine: None, hosts, targets: &[] }
 }
 
 #[test]

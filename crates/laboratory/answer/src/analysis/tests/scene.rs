@@ -18,6 +18,7 @@ use study::{AnswerRule, Cell, Metric, Show, Study};
 use trial::{ByteCounts, CpuTimes, Limit, Operations, TrialRecord};
 
 use crate::analysis::{Analysis, Answer, Derived, Point, RowFigure};
+use crate::compare::ComparedRun;
 use crate::wording::list_of;
 
 pub(crate) const RSA: &str = "rsa:2048";
@@ -260,6 +261,17 @@ impl Scene {
 
     pub(crate) fn analysis(&self) -> Analysis {
         Analysis::of(&self.study, &self.entries(), &self.targets, self.machine.as_ref())
+    }
+
+    /// It as one of two that are compared.
+    pub(crate) fn run(&self) -> ComparedRun {
+        ComparedRun {
+            study: Some(self.study.clone()),
+            analysis: self.analysis(),
+            machine: self.machine.clone(),
+            hosts: self.hosts.clone(),
+            targets: self.targets.clone(),
+        }
     }
 
     pub(crate) fn entries(&self) -> Entries {

@@ -48,9 +48,14 @@ pub struct Fabricated {
 
 impl Fabricated {
     /// It as one of two that are compared, of which the studies are not known.
-    pub fn side(&self) -> ComparedRun<'_> {
-        let Self { analysis, machine, hosts, targets, .. } = self;
-        ComparedRun { study: None, analysis, machine: machine.as_ref(), hosts, targets }
+    pub fn side(&self) -> ComparedRun {
+        ComparedRun {
+            study: None,
+            analysis: self.analysis.clone(),
+            machine: self.machine.clone(),
+            hosts: self.hosts.clone(),
+            targets: self.targets.clone(),
+        }
     }
 
     /// What a report shows of it.
