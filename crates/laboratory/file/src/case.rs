@@ -201,10 +201,10 @@ impl TooFew {
     }
 
     fn there(&self) -> String {
-        let cores = if self.there == 1 { "core" } else { "cores" };
+        let cores = units::counted(self.there as u64, "core");
         match self.threads {
-            1 => format!("the server may have {} {cores}", self.there),
-            threads => format!("the server may have {} {cores} with {threads} CPUs", self.there),
+            1 => format!("the server may have {cores}"),
+            threads => format!("the server may have {cores} with {threads} CPUs"),
         }
     }
 }

@@ -55,7 +55,7 @@ impl HeadlineTemplates {
     pub fn compared(&self) -> BTreeSet<(Metric, [String; 2])> {
         let slots = self.templates().flat_map(Template::asks);
         let pair = |slot: &Slot| match slot {
-            Slot::Compared(_, metric, rows) => Some((*metric, rows.clone())),
+            Slot::Comparison(_, metric, rows) => Some((*metric, rows.clone())),
             Slot::Figure(..) | Slot::Name(_) => None,
         };
         slots.filter_map(pair).collect()
@@ -143,7 +143,7 @@ pub enum Slot {
     /// A metric of a row.
     Figure(Metric, String),
     /// That of the first beside that of the second.
-    Compared(Comparing, Metric, [String; 2]),
+    Comparison(Comparing, Metric, [String; 2]),
 }
 
 impl Template {
@@ -283,7 +283,7 @@ fn compared(
     if metric != of_other {
         return Err(refused(how, "compares figures of one metric"));
     }
-    let slot = Slot::Compared(how, metric, [one, other]);
+    let slot = Slot::Comparison(how, metric, [one, other]);
     Ok(Value::from_object(Filled { slot, ask: ask.clone() }))
 }
 
@@ -307,13 +307,13 @@ mod tests {
         let template = template(text).unwrap();
         let rsa = Slot::Figure(Metric::Rate, "rsa".to_owned());
         let times =
-            Slot::Compared(Comparing::Times, Metric::Rate, ["ecdsa", "rsa"].map(str::to_owned));
+            Slot::Comparison(Comparing::Times, Metric::Rate, ["ecdsa", "rsa"].map(str::to_owned));
         let name = Slot::Name("ecdsa".to_owned());
         assert_eq!(template.asks().cloned().collect::<Vec<_>>(), [rsa, times, name.clone()]);
         let say = |slot: &Slot| match slot {
             Slot::Name(_) => "P-256".to_owned(),
             Slot::Figure(..) => "7/s".to_owned(),
-            Slot::Compared(..) => "2x".to_owned(),
+            Slot::Comparison(..) => "2x".to_owned(),
         };
         assert_eq!(template.fill(|slot| Some(say(slot))).unwrap(), "7/s; 2x with P-256.");
         assert_eq!(template.fill(|slot| (*slot != name).then(|| say(slot))), None);

@@ -17,7 +17,6 @@ mod offers;
 mod outcome;
 mod page;
 mod parts;
-mod percent;
 mod phrases;
 mod rounds;
 mod savings;

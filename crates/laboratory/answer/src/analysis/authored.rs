@@ -40,7 +40,7 @@ fn has_figures(rule: &AnswerRule, written: &HeadlineTemplates, rows: &Rows<'_>) 
         && slots.all(|slot| match slot {
             Slot::Name(_) => true,
             Slot::Figure(metric, row) => has(*metric, row),
-            Slot::Compared(_, metric, rows) => rows.iter().all(|row| has(*metric, row)),
+            Slot::Comparison(_, metric, rows) => rows.iter().all(|row| has(*metric, row)),
         })
 }
 
@@ -198,7 +198,7 @@ impl<'a> Authored<'a> {
                 let median = self.median(*metric, row)?;
                 Some(brief_beside(metric.row().quantity, median, first.unwrap_or(median)))
             }
-            Slot::Compared(how, metric, rows) => {
+            Slot::Comparison(how, metric, rows) => {
                 let ratio = self.decided.get(&(*metric, rows.clone()))?;
                 let amount = self.amount(*how, *metric, rows, ratio)?;
                 match ratio.decision {
@@ -240,7 +240,7 @@ impl<'a> Authored<'a> {
 
     /// What a figure counts.
     fn unit(&self, slot: &Slot) -> Option<String> {
-        let (Slot::Figure(metric, row) | Slot::Compared(_, metric, [row, _])) = slot else {
+        let (Slot::Figure(metric, row) | Slot::Comparison(_, metric, [row, _])) = slot else {
             return None;
         };
         Some(self.rows.get(row.as_str())?.counted(*metric))

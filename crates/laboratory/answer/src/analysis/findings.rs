@@ -18,6 +18,7 @@ mod searches;
 use std::sync::Arc;
 
 use study::Metric;
+use units::counted;
 
 use self::cell_labels::{is_searched, title, windows};
 use super::{Agreement, Analysis, Answer, Invalid, Row, cpu_use, prediction, servers};
@@ -71,9 +72,8 @@ impl Analysis {
         let coverages = coverages(cells);
         let is_measured = |cell: &&&Row| cell.trials.done > 0;
         let measured = cells.iter().filter(is_measured).count();
-        let noun = if measured == 1 { "cell" } else { "cells" };
         let measured = joined(
-            &format!("{} of {measured} {noun}", trials(counts.done)),
+            &format!("{} of {}", trials(counts.done), counted(measured as u64, "cell")),
             &windows(cells.iter().copied()),
         );
         let lacking = (counts.done < counts.planned)

@@ -14,7 +14,7 @@ use stats::{Decision, Direction, Scaling, ScalingError};
 use study::metric::Kind;
 use study::{Metric, Param, Show};
 use trial::Limit;
-use units::Quantity;
+use units::{Quantity, counted};
 
 use super::left_out::LeftOut;
 use super::point::Point;
@@ -171,8 +171,7 @@ fn projection(label: String, compared: &Point, steps: &[Step<'_>]) -> Projection
     };
     let cores: Vec<AtCores> = wanted.iter().map(at).collect();
     let stops_helping = stops_helping(steps, compared.rule.metric);
-    let of_cores =
-        |cores: u32| if cores == 1 { "1 core".to_owned() } else { format!("{cores} cores") };
+    let of_cores = |cores: u32| counted(cores.into(), "core");
     let mut notes = Vec::new();
     if wanted.last() > Some(&most) {
         notes.push(format!(

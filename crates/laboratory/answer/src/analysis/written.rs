@@ -62,7 +62,7 @@ impl<'a> Authored<'a> {
             let (metric, rows) = match slot {
                 Slot::Name(_) => return false,
                 Slot::Figure(metric, row) => (metric, std::slice::from_ref(row)),
-                Slot::Compared(_, metric, rows) => (metric, &rows[..]),
+                Slot::Comparison(_, metric, rows) => (metric, &rows[..]),
             };
             metric.row().kind == Kind::Throughput && rows.iter().any(is_no_maximum)
         })

@@ -1,7 +1,6 @@
 //! Two journals made by hand.
 
 use super::*;
-use crate::analysis::Analysis;
 use crate::analysis::tests::scene::{CBC, CHACHA, GCM, SPREAD, Scene};
 use proptest::prelude::*;
 use stats::{Decision, Direction, Estimate};

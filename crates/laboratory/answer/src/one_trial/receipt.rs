@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use observe::Fact;
 use tls::{CertificateKey, KeyExchange, Mac, Suite};
 use trial::{ReceiptRow, TrialRecord};
-use units::{Bytes, counted, thousands};
+use units::{Bytes, counted};
 
 /// What was negotiated, and how many operations failed.
 pub(super) fn in_one_line(line: &TrialRecord) -> String {
@@ -40,10 +40,7 @@ pub(super) fn in_one_line(line: &TrialRecord) -> String {
     if by_kernel(line).is_some() {
         parts.push("kernel TLS".to_owned());
     }
-    parts.push(match line.failed() {
-        1 => "1 error".to_owned(),
-        failed => format!("{} errors", thousands(failed)),
-    });
+    parts.push(counted(line.failed(), "error"));
     parts.join(" · ")
 }
 

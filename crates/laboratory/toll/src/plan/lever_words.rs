@@ -5,8 +5,7 @@ use units::{decimal, places};
 
 use super::lever_outcome::{Levers, Saving, Step, Together};
 use super::outcome::PlanOutcome;
-use super::percent::percent;
-use super::phrases;
+use super::phrases::{self, percent};
 
 /// Hours of a month.
 const MONTH: f64 = 730.0;

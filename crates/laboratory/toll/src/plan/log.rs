@@ -10,7 +10,7 @@ use capacity::{AccessLog, Heads, LeftOut, LogUse, Protocol};
 use units::{counted, thousands};
 
 use super::arguments::Arguments;
-use super::percent::percent;
+use super::phrases::percent;
 use crate::Failure;
 use crate::progress::ProgressLine;
 

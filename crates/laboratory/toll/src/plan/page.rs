@@ -8,9 +8,8 @@ use units::Quantity;
 
 use super::lever_outcome::{Levers, Saving};
 use super::outcome::PlanOutcome;
-use super::percent::percent;
 
-use super::phrases;
+use super::phrases::{self, percent};
 use super::words;
 
 pub(super) fn shown(outcome: &PlanOutcome) -> ShownAnswer {

@@ -4,7 +4,6 @@ use stats::Estimate;
 use units::{decimal, places};
 
 use super::check::{Check, OtherBusy};
-use super::percent::percent;
 
 pub(super) fn other_busy(OtherBusy { cell, asked, busy }: &OtherBusy) -> String {
     format!("{cell} kept a core {} busy, not {}.", percent(*busy), percent(*asked))
@@ -44,4 +43,9 @@ pub(super) fn cores(of: &Estimate) -> String {
 
 pub(super) fn number(value: f64) -> String {
     decimal(value, places(value, 2))
+}
+
+/// A share, without decimals.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.0}%", share * 100.0)
 }

@@ -10,8 +10,7 @@ use super::lever_words;
 use super::log;
 use super::memory::Memory;
 use super::outcome::{LinkUse, PlanOutcome};
-use super::percent::percent;
-use super::phrases::{cores, estimate, failed, number, other_busy, ratio};
+use super::phrases::{cores, estimate, failed, number, other_busy, percent, ratio};
 use super::traffic::{Assumed, LogOverridden};
 use crate::screen;
 

@@ -2,7 +2,7 @@
 //! Little's law or the instructions allow.
 
 use study::{Metric, Param};
-use units::{Nanos, Quantity, Unit, decimal};
+use units::{Nanos, Quantity, Unit, counted, decimal};
 
 use super::bars::axis;
 use super::published::{band as band_of, beside, in_words};
@@ -162,10 +162,10 @@ fn allowed(answer: &Answer) -> String {
     };
     let cores = answer.bounds.first().map_or(0, |bounds| bounds.cores);
     format!(
-        "Thin: what Little's law allows N users of {cores} core{}, {formula}. D is the server's {}, \
+        "Thin: what Little's law allows N users of {}, {formula}. D is the server's {}, \
          where it was least; Z the time between two of them; rings mark the knee N* = cores x (D + Z) \
          / D. {}.",
-        if cores == 1 { "" } else { "s" },
+        counted(cores as u64, "core"),
         words_of(answer.operation(), "CPU time per operation"),
         list(answer.bounds.iter().map(of))
     )
