@@ -102,7 +102,7 @@ fn after(line: &TrialRecord, coalescing: Option<String>, is_verbose: bool) -> Ve
     let facts = coalescing.map(|of| Item::fact("coalescing", of)).into_iter();
     facts
         .chain(facts::after(line))
-        .chain(facts::errors(line).map(|words| Item::warning("errors", words)))
+        .chain(line.operations.errors_in_words().map(|words| Item::warning("errors", words)))
         .chain(mismatches.map(|of| Item::warning("MISMATCH", of.to_string())))
         .chain(errors.filter_map(|(label, of)| Some(Item::warning(label, of.clone()?))))
         .chain(limit.map(|words| Item::fact("limit", words)))

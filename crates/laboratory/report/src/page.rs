@@ -4,7 +4,6 @@
 //! whatever a template prints, and no template marks anything as safe. A Content-Security-Policy
 //! forbids the page every request, should a browser be led to one all the same.
 
-mod evidence;
 mod flames;
 mod machine;
 mod questions;

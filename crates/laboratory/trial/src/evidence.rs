@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::{skip_serializing_none, with_prefix};
 use units::Nanos;
 
+use crate::form::Form;
 use crate::operations::Operations;
 use crate::quic_use::QuicUse;
 use crate::reading::Readings;
@@ -137,6 +138,14 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// All that is there by the names that it has in the journal, so that a field that is added is shown; fractions are
+    /// shares of one.
+    pub fn in_words(&self) -> Vec<(String, String)> {
+        let fields = serde_json::to_value(self).unwrap_or_default();
+        let fields = fields.as_object().into_iter().flatten();
+        fields.map(|(name, value)| (name.replace('_', " "), Form::Share.text(value))).collect()
+    }
+
     /// The same with how late the load's threads were, whose responses took so long on average, in ns.
     pub(crate) fn with_late(self, timers: LateTimers, mean_response: Option<u64>) -> Self {
         let client_late_ns = timers.late_ns.checked_div(timers.count);

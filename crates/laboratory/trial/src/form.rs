@@ -1,7 +1,7 @@
 //! How the values of a receipt are written for a person.
 
 use serde_json::Value;
-use units::{BitsPerSecond, Bytes, Nanos, thousands};
+use units::{BitsPerSecond, Bytes, Nanos, percent, thousands};
 
 /// How a value is written.
 #[derive(Clone, Copy)]
@@ -14,6 +14,8 @@ pub(crate) enum Form {
     Time,
     BitsPerSecond,
     Percent,
+    /// Counts as they are, fractions in percent.
+    Share,
 }
 
 impl Form {
@@ -28,10 +30,10 @@ impl Form {
     }
 
     /// That of a field within a field, by the unit that its name ends with; and the name without it.
-    fn of_inner(name: &str) -> (&str, Self) {
+    fn of_inner(self, name: &str) -> (&str, Self) {
         let of = |(ending, form)| Some((name.strip_suffix(ending)?, form));
         let units = [("_bps", Self::BitsPerSecond), ("_ns", Self::Time), ("_bytes", Self::Size)];
-        units.into_iter().find_map(of).unwrap_or((name, Self::Plain))
+        units.into_iter().find_map(of).unwrap_or((name, self))
     }
 
     fn in_words(self, value: &Value) -> String {
@@ -40,16 +42,17 @@ impl Form {
             Value::Bool(true) => "yes".to_owned(),
             Value::Bool(false) => "no".to_owned(),
             Value::String(text) => text.clone(),
-            Value::Number(number) => match number.as_u64() {
-                Some(count) => thousands(count),
-                None => format!("{:.2}", number.as_f64().unwrap_or_default()),
+            Value::Number(number) => match (number.as_u64(), self) {
+                (Some(count), _) => thousands(count),
+                (None, Self::Share) => percent(number.as_f64().unwrap_or_default()),
+                (None, _) => format!("{:.2}", number.as_f64().unwrap_or_default()),
             },
             Value::Array(items) => joined(items.iter().map(|item| self.in_words(item))),
             Value::Object(fields) => joined(fields.iter().map(|(name, value)| {
                 if let Self::Counts = self {
                     return format!("{name} ({}×)", self.in_words(value));
                 }
-                let (label, form) = Self::of_inner(name);
+                let (label, form) = self.of_inner(name);
                 let (label, text) = (label.replace('_', " "), form.text(value));
                 if value.is_object() {
                     format!("{label} ({text})")

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
+use units::thousands;
 
 /// How operations ended.
 #[skip_serializing_none]
@@ -26,6 +27,16 @@ pub struct Operations {
     /// Operations as they were meant to start; absent in a closed loop, where they start when they
     /// can.
     pub arrivals: Option<Arrivals>,
+}
+
+impl Operations {
+    /// The errors by kind, with the first of each: `1,200 reset, the first: connection reset by peer`.
+    pub fn errors_in_words(&self) -> impl Iterator<Item = String> {
+        self.errors.iter().map(|(kind, count)| {
+            let first = self.first_errors.get(kind).map(|words| format!(", the first: {words}"));
+            format!("{} {kind}{}", thousands(*count), first.unwrap_or_default())
+        })
+    }
 }
 
 impl From<&load::Failures> for Operations {

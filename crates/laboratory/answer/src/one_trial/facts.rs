@@ -138,14 +138,6 @@ fn littles_law(law: &LittlesLaw, noun: &str) -> String {
     text
 }
 
-/// By kind, with the first of each in words.
-pub(super) fn errors(line: &TrialRecord) -> impl Iterator<Item = String> {
-    line.operations.errors.iter().map(|(kind, count)| {
-        let first = line.operations.first_errors.get(kind).map_or("", String::as_str);
-        format!("{} {kind}, the first: {first}", thousands(*count))
-    })
-}
-
 /// What should have started, whatever the answers were, and what became of it (see `load::Outcome::balance`).
 fn arrivals_in_words(line: &TrialRecord, arrivals: Arrivals) -> String {
     let Arrivals { intended, carried, waiting, deadlines, deadline_misses } = arrivals;

@@ -4,10 +4,9 @@ use answer::trials;
 use journal::{Role, TrialLine};
 use minijinja::context;
 use minijinja::value::Value;
-use trial::{CoreSeries, TrialRecord};
+use trial::{CoreSeries, Evidence, TrialRecord};
 use units::{Hertz, Nanos, Quantity, Unit};
 
-use super::evidence::shares_and_counts;
 use crate::chart::sparkline;
 use crate::run::Run;
 
@@ -82,7 +81,7 @@ fn trial(TrialLine { place, line }: &TrialLine, figures: &[(TrialFigure, Unit)])
         mismatches => in_words(&line.receipt.mismatch),
         reason => line.reason(),
         remedy => line.remedy(),
-        evidence => line.evidence().map(shares_and_counts).unwrap_or_default(),
+        evidence => line.evidence().map(Evidence::in_words).unwrap_or_default(),
         warnings => in_words(&line.warnings),
         errors => errors(line),
         frequency => frequency(line),
@@ -115,14 +114,9 @@ fn state(role: Role, line: &TrialRecord) -> &'static str {
 
 /// Failed operations with the first error of each kind, and what ended servers or load threads.
 fn errors(line: &TrialRecord) -> Vec<String> {
-    let operations = &line.operations;
-    let of_operations = operations.errors.iter().map(|(kind, count)| {
-        let first = operations.first_errors.get(kind).map(|words| format!(": {words}"));
-        format!("{kind}, {}×{}", units::thousands(*count), first.unwrap_or_default())
-    });
     let target = line.target_error.iter().map(|error| format!("the server: {error}"));
     let load = line.load_error.iter().map(|error| format!("the load: {error}"));
-    of_operations.chain(target).chain(load).collect()
+    line.operations.errors_in_words().chain(target).chain(load).collect()
 }
 
 fn frequency(line: &TrialRecord) -> String {

@@ -543,3 +543,11 @@ fn only_what_this_loads_own_connections_waited_is_lost_in_the_accept_queue() {
     // Of another client's connections only the drops are known: 2,500% is no share.
     assert_eq!((of(Some(2), None), of(Some(100), None), of(None, None)), (Some(0.5), None, None));
 }
+
+#[test]
+fn evidence_is_in_percent_or_counts() {
+    let evidence = Evidence { completed: 2640, server_busy: Some(0.9864), ..Evidence::default() };
+    let words = evidence.in_words();
+    assert!(words.contains(&("completed".into(), "2,640".into())), "{words:?}");
+    assert!(words.contains(&("server busy".into(), "98.6%".into())), "{words:?}");
+}
