@@ -118,9 +118,9 @@ pub(super) fn matched<'a>(
     a: &'a ComparedRun,
     b: &'a ComparedRun,
 ) -> (Vec<Match<'a>>, Vec<OnlyInOne>) {
-    fn rows(run: &ComparedRun) -> Vec<RunRow<'_>> {
+    fn rows<'a>(run: &'a ComparedRun) -> Vec<RunRow<'a>> {
         let cells = run.study.as_ref().map_or(&[][..], |study| &study.cells);
-        let of = |row| {
+        let of = |row: &'a MeasuredRow| {
             let cell = cells.iter().find(|cell| cell.name == row.name);
             RunRow { cell: cell.filter(|_| row.library.is_none()), row }
         };
