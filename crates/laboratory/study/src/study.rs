@@ -21,7 +21,7 @@ use crate::primitive::{AlgorithmTable, Primitives};
 use crate::{AnswerRule, Params};
 
 /// A question, the cells that answer it, and how often each is measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Study {
     /// Its name, as in `toll run NAME`.
     pub name: String,

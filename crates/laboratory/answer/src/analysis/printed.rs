@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use journal::{Entries, LOAD, Role, TrialLine};
 use load::Plan;
-use study::primitive::Primitives;
-use study::{Cell, Hosts, Only, Study};
+use study::{Cell, Only, Study};
 use targets::{Server, Target};
 
 use super::Analysis;
@@ -27,19 +26,7 @@ impl Analysis {
             name: LOAD.to_owned(),
             trials: rounds.len() as u32,
             cells,
-            question: String::new(),
-            seed: 0,
-            until: None,
-            restart: None,
-            profile: None,
-            hosts: Hosts::default(),
-            ranks: Vec::new(),
-            answers: Vec::new(),
-            claims: Vec::new(),
-            include: Vec::new(),
-            primitives: Primitives::default(),
-            reference: None,
-            cut: Vec::new(),
+            ..Study::default()
         };
         Self::of(&study, &Entries { trials, ..Entries::default() }, &[], None)
     }

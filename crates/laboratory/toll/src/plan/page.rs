@@ -67,12 +67,10 @@ fn bars(
 ) -> Chart {
     Chart::Bars(Bars {
         title: title.to_owned(),
-        subtitle: String::new(),
         axis: "cores".to_owned(),
         unit: Quantity::Cpus.unit_for(values),
-        is_share: false,
         is_stacked,
         rows,
-        published: None,
+        ..Bars::default()
     })
 }
