@@ -22,12 +22,8 @@ impl Analysis {
             }
         }
         let rounds: BTreeSet<u32> = trials.iter().map(|trial| trial.place.round).collect();
-        let study = Study {
-            name: LOAD.to_owned(),
-            trials: rounds.len() as u32,
-            cells,
-            ..Study::default()
-        };
+        let study =
+            Study { name: LOAD.to_owned(), trials: rounds.len() as u32, cells, ..Study::default() };
         Self::of(&study, &Entries { trials, ..Entries::default() }, &[], None)
     }
 }
