@@ -6,17 +6,16 @@ mod check;
 mod conflicts;
 mod derived;
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use clap::{ArgAction, Args as _, Command, FromArgMatches as _};
 use congestion::CongestionControl;
 use cpus::CpuList;
 use keys::Suggested;
-use objects::{Files, HostPort, Mix, Storage, Url};
-use offload::{Batching, CompletedBy, Description, Kind, ProviderPath, Rates, Way};
+use objects::{HostPort, Mix, Storage, Url};
+use offload::{CompletedBy, Description, Kind, ProviderPath, Rates, Way};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_with::skip_serializing_none;
@@ -28,7 +27,7 @@ use units::{Bytes, Nanos};
 use crate::known_servers::EMBEDDED;
 use crate::{
     Aes, Backend, BackendConnections, CommandLine, Crypto, Directives, Environment, Host,
-    LibraryPath, ProgramPath, Server, ServerPid, System, TlsLibrary, WarmUp, library,
+    LibraryPath, ProgramPath, Server, ServerPid, System, TlsLibrary, WarmUp,
 };
 
 /// A server under test. What is `None` is left open.

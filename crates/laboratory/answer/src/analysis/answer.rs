@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use keys::full;
 use load::Operation;
-use study::{AnswerRule, Param, Params, Show};
+use study::{AnswerRule, Params, Show};
 
 use super::accelerator;
 use super::alike::{other_path, share_of_sendfile, with_reading};

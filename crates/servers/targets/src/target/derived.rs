@@ -54,7 +54,7 @@ impl Target {
     }
 
     /// Whether it serves other files than the objects that all servers have.
-    fn has_files(&self) -> bool {
+    pub(super) fn has_files(&self) -> bool {
         self.storage == Storage::Disk || self.files.get() > 1
     }
 
