@@ -539,3 +539,15 @@ fn a_report_for_programs_leaves_the_folder_as_it_is() {
     assert!(support::toll().arg("report").arg(&folder).output().unwrap().status.success());
     assert!(contents() != before && folder.join("report.html").exists());
 }
+
+/// The summary of a run, in a folder of its own.
+fn summary(desk: &Desk, run: &Path) -> PathBuf {
+    let folder = desk.0.path().join(format!("summary-{}", run.file_name().unwrap().display()));
+    let output = toll("report", &["--summary", folder.to_str().unwrap()], &[run]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", said(&output));
+    let files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|of| of.unwrap().path()).collect();
+    let [file] = &files[..] else { panic!("{files:?}") };
+    assert!(said(&output).contains(file.to_str().unwrap()), "{}", said(&output));
+    assert!(!run.join("report.html").exists());
+    file.clone()
+}

@@ -2,18 +2,6 @@
 
 use super::*;
 
-/// The summary of a run, in a folder of its own.
-fn summary(desk: &Desk, run: &Path) -> PathBuf {
-    let folder = desk.0.path().join(format!("summary-{}", run.file_name().unwrap().display()));
-    let output = toll("report", &["--summary", folder.to_str().unwrap()], &[run]);
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", said(&output));
-    let files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|of| of.unwrap().path()).collect();
-    let [file] = &files[..] else { panic!("{files:?}") };
-    assert!(said(&output).contains(file.to_str().unwrap()), "{}", said(&output));
-    assert!(!run.join("report.html").exists());
-    file.clone()
-}
-
 #[test]
 fn a_summary_stands_in_for_a_run() {
     let desk = Desk::new();
