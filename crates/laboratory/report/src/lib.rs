@@ -30,4 +30,4 @@ pub use markdown::{comparison_markdown, markdown};
 pub use openmetrics::openmetrics;
 pub use page::{ReportError, bill_html, html};
 pub use run::Run;
-pub use terminal::{Style, one_trial, terminal, wrapped};
+pub use terminal::{Look, Page, Style, one_trial, terminal, wrapped};

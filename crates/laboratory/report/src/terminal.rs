@@ -96,7 +96,7 @@ pub fn one_trial(document: &TrialDocument, width: usize, style: Style) -> String
 
 /// Select Graphic Rendition.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Look {
+pub enum Look {
     Usual,
     Bold,
     Dim,
@@ -105,7 +105,7 @@ pub(crate) enum Look {
 
 /// The lines so far.
 #[derive(Debug)]
-pub(crate) struct Page {
+pub struct Page {
     text: String,
     /// Of tables.
     width: usize,
@@ -116,12 +116,12 @@ pub(crate) struct Page {
 
 impl Page {
     /// Of lines of at most `width` columns, at least 40.
-    pub(crate) fn new(width: usize, style: Style) -> Self {
+    pub fn new(width: usize, style: Style) -> Self {
         let width = width.max(LEAST_WIDTH);
         Self { text: String::new(), width, words: width.min(MOST_WORDS), style }
     }
 
-    pub(crate) fn text(self) -> String {
+    pub fn text(self) -> String {
         self.text
     }
 
@@ -279,14 +279,14 @@ impl Page {
     }
 
     /// Wrapped words after a label, under which the further lines begin.
-    pub(crate) fn paragraph(&mut self, label: &str, words: &str, look: Look) {
+    pub fn paragraph(&mut self, label: &str, words: &str, look: Look) {
         for line in wrapped(label, &on_one_line(words), self.words) {
             self.line(&line, look);
         }
     }
 
     /// A table; the rows are coloured that have a warning.
-    pub(crate) fn table(&mut self, columns: Vec<Column>, has_warning: impl Fn(usize) -> bool) {
+    pub fn table(&mut self, columns: Vec<Column>, has_warning: impl Fn(usize) -> bool) {
         let table = columns::table(columns, self.width);
         for line in &table.header {
             self.line(line, Look::Dim);
@@ -300,7 +300,7 @@ impl Page {
         }
     }
 
-    pub(crate) fn blank(&mut self) {
+    pub fn blank(&mut self) {
         self.text.push('\n');
     }
 
