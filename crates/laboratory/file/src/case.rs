@@ -69,7 +69,8 @@ impl<'a> Case<'a> {
         let mut draft = shared.clone();
         draft.apply(fields, Level::Case);
         let own = fields.get("sweep").into_iter().flat_map(Field::iter);
-        let sweeps = sweeps(own.chain(varied.iter().copied()), &draft)?;
+        // The last one that is varied changes most slowly.
+        let sweeps = sweeps(varied.iter().rev().copied().chain(own), &draft)?;
         check_cores(&draft, &sweeps)?;
         Ok((draft, sweeps))
     }

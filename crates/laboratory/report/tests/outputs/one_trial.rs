@@ -48,7 +48,8 @@ fn verbose(measured: Measured) -> String {
 }
 
 fn sentence(change: fn(&mut Value)) -> String {
-    TrialDocument::of(&line(change), false).sentence
+    let document = TrialDocument::of(&line(change), false);
+    document.sentence.strip_suffix('.').unwrap().to_owned()
 }
 
 /// What stands after this label.
