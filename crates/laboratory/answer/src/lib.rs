@@ -13,9 +13,9 @@
 //! 4. **Findings.** [`findings::Findings`] is what a person sees: headlines, tables, charts and notes as plain data. Crate
 //!    `report` prints it on a terminal, as a page and as Markdown, and decides nothing.
 //!
-//! Beside that way: [`TrialDocument`] of one trial, [`compare::Comparison`] of two runs, [`gate::Gate`] of a figure that must be reached,
-//! [`costs::Costs`] of timed algorithms, [`summary::Summary`] of a run without its journal, [`claims`] that are judged by
-//! rows, and [`tracked::TrackedFigure`] that is followed from run to run.
+//! Beside that way: [`TrialDocument`] of one trial, [`compare::Comparison`] of two runs, [`gate::Gate`] of a figure that
+//! must be reached, [`costs::Costs`] of timed algorithms, [`summary::Summary`] of a run without its journal, [`claims`]
+//! that are judged by rows, and [`tracked::TrackedFigure`] that is followed from run to run.
 
 pub mod analysis;
 mod caveat;

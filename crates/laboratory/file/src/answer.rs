@@ -223,7 +223,8 @@ fn of_table(
     Ok(units.into_iter().filter(has).map(of_unit).collect())
 }
 
-/// Adds what a `[[vary]]` asks: an answer for each case and metric of it, which compares the values of a key with the first.
+/// Adds what a `[[vary]]` asks: an answer for each case and metric of it, which compares the values of a key with the
+/// first, where the study has none of its own.
 pub(super) fn add_varied(varied: &[Field<'_>], study: &mut Study) -> Result<(), Flaw> {
     let mut cases: Vec<String> = study.cells.iter().map(|cell| cell.case.clone()).collect();
     cases.dedup();
@@ -236,8 +237,20 @@ pub(super) fn add_varied(varied: &[Field<'_>], study: &mut Study) -> Result<(), 
         let Sweep { key, values, .. } = sweep(*field)?;
         let (key, baseline) = (key.to_string(), &values[0].text);
         for case in &cases {
-            let answer = |metric| AnswerRule::new(case, metric, &key, baseline);
-            study.answers.extend(study.metrics_of(case).into_iter().map(answer));
+            let answers = study.answers.iter();
+            let own: Vec<Metric> = answers
+                .filter(|rule| rule.case == *case && rule.compare == key)
+                .map(|rule| rule.metric)
+                .collect();
+            let lacking = study.metrics_of(case).into_iter().filter(|metric| !own.contains(metric));
+            for metric in lacking.collect::<Vec<_>>() {
+                let mut cells = study.cells.iter().filter(|cell| cell.case == *case);
+                if !cells.all(|cell| metric.is_of(cell)) {
+                    let why = "makes cells that have nothing to compare; leave a value out";
+                    return Err(field.flaw(why));
+                }
+                study.answers.push(AnswerRule::new(case, metric, &key, baseline));
+            }
         }
     }
     Ok(())

@@ -179,6 +179,7 @@ fn read(
         reference: document.reference,
         cut,
     };
+    study.drop_answers();
     answer::add_varied(&varied, &mut study)?;
     study.drop_answers();
     Ok(study)

@@ -26,7 +26,7 @@ pub(crate) fn style() -> Style {
     }
 }
 
-/// The text as a terminal shows it whose characters are ASCII: bars and separators in its characters.
+/// The text in the characters of the locale: where they are not UTF-8, bars are `#` and separators are commas.
 pub(crate) fn in_its_characters(text: String) -> String {
     match is_utf8(|name| std::env::var(name).ok()) {
         true => text,
@@ -35,7 +35,8 @@ pub(crate) fn in_its_characters(text: String) -> String {
 }
 
 fn in_ascii(text: &str) -> String {
-    text.replace(" · ", ", ").replace('█', "#")
+    // A line may end with a separator, or begin with one.
+    text.replace(" ·", ",").replace("· ", "").replace('█', "#")
 }
 
 /// Whether the locale's characters are UTF-8: the first variable that is set decides (POSIX, section

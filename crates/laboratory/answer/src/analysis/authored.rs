@@ -180,7 +180,7 @@ impl<'a> Authored<'a> {
     }
 
     fn is_undecided(&self, slot: &Slot) -> bool {
-        let Slot::Compared(_, metric, rows) = slot else { return false };
+        let Slot::Comparison(_, metric, rows) = slot else { return false };
         let ratio = self.decided.get(&(*metric, rows.clone()));
         ratio.is_some_and(|ratio| ratio.decision == Decision::NoDifference)
     }
