@@ -211,6 +211,9 @@ impl Arguments {
         let own = bench(wanted, Of::Library(&wanted.library), interrupted)?;
         let mut others = Vec::new();
         for (place, system) in systems.iter().enumerate() {
+            if interrupted.load(Ordering::Relaxed) {
+                break;
+            }
             show(place + 1);
             // A system that does not run here has no lever.
             if let Ok(costs) = bench(wanted, Of::System(system), interrupted) {

@@ -257,7 +257,7 @@ fn count(calls: &Result<BTreeMap<Call, Tally>, String>, call: Call, window_s: f6
 }
 
 /// What it means that both ways of counting connections differ, by more than what happens at the edges of a window.
-fn disagreement(tls: u64, tcp: u64) -> Option<String> {
+pub(crate) fn disagreement(tls: u64, tcp: u64) -> Option<String> {
     let apart = tls.abs_diff(tcp);
     let why = match tls > tcp {
         true => "the counts have TLS at other ports too, or with servers that it asks itself",

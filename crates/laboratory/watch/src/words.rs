@@ -6,7 +6,7 @@ use observe::Fact;
 use profile::Class;
 use units::thousands;
 
-use crate::bill::{Bill, Count, FEWEST_SAMPLES, Lever, NoBill, Share};
+use crate::bill::{Bill, Count, FEWEST_SAMPLES, Lever, NoBill, Share, disagreement};
 use crate::sampler::FREQUENCY;
 use crate::sort::TlsPart;
 
@@ -310,17 +310,21 @@ pub fn plan(bill: &Bill) -> Result<Vec<(&'static str, String)>, String> {
         let few = units::counted(connections.count, "connection");
         return Err(format!("{few} ended: too few to plan with (at least {FEWEST_CONNECTIONS})"));
     }
-    let bytes = bill.sent.clone().or_why()?.bytes as f64 / connections.count as f64;
-    let resumed = bill.resumed().unwrap_or_default() * 100.0;
+    let sent = bill.sent.clone().or_why()?;
+    if let Some(why) = disagreement(connections.count, sent.connections) {
+        return Err(why);
+    }
+    let bytes = sent.bytes as f64 / connections.count as f64;
     let mut flags = vec![
         ("server", server.to_owned()),
         ("new-connections", format!("{:.0}/s", connections.per_s.ceil())),
-        ("resumed", format!("{resumed:.0}%")),
         ("object", format!("{:.0}KiB", (bytes / 1024.0).ceil())),
         ("certificate-key", prefers.certificate_key.to_string()),
         ("suite", prefers.suite),
     ];
     flags.extend(prefers.group.map(|group| ("group", group.to_string())));
+    // Where it is not known, the plan says that it assumes none.
+    flags.extend(bill.resumed().map(|resumed| ("resumed", format!("{:.0}%", resumed * 100.0))));
     Ok(flags)
 }
 
@@ -493,10 +497,17 @@ pub(crate) mod tests {
     fn what_is_not_known_is_not_planned() {
         assert!(plan(&bill()).is_ok());
         let few = Fact::Known(Count { count: 3, per_s: 0.1, is_exact: true });
+        let half = SentBytes { connections: 16_000, bytes: 645_000_000, is_short: false };
+        let half = Fact::Known(half);
+        let uncounted = Bill { handshakes: Fact::unknown("the kernel has no uprobes"), ..bill() };
+        let has_resumed =
+            |bill: &Bill| plan(bill).unwrap().iter().any(|(key, _)| *key == "resumed");
+        assert!(has_resumed(&bill()) && !has_resumed(&uncounted));
         for (wrong, about) in [
             (Bill { no_bill: Some(NoBill::NotSorted), ..bill() }, "no bill"),
             (Bill { connections: few, ..bill() }, "too few"),
             (Bill { sent: Fact::unknown("no TCP port is seen"), ..bill() }, "no TCP port"),
+            (Bill { sent: half, ..bill() }, "at other ports too"),
             (Bill { prefers: Fact::unknown("it was not asked"), ..bill() }, "not asked"),
             (
                 Bill {
