@@ -87,13 +87,12 @@ mod tests {
     use super::*;
 
     use cpus::CpuList;
-    use load::{Count, Counter};
     use observe::Fact;
     use study::Metric;
     use study::testing::server;
 
     fn remedy(suites: &[&str], version: &str, flags: &[&str]) -> String {
-        notes("load.suite", suites, &vec![version; suites.len()], flags, None)
+        notes("load.suite", suites, &vec![version; suites.len()], flags, false)
     }
 
     /// The notes of an answer over cells of these versions.
@@ -102,7 +101,7 @@ mod tests {
         values: &[&str],
         versions: &[&str],
         flags: &[&str],
-        count: Option<Count>,
+        is_counted: bool,
     ) -> String {
         let mut scene = Scene::new("bulk", &[server("nginx")], key, values).answer(
             Metric::GoodputPerServerCpu,
@@ -111,7 +110,6 @@ mod tests {
         );
         for (cell, version) in versions.iter().enumerate() {
             let load = &mut scene.study.cells[cell].load;
-            load.count = count;
             load.suite.get_or_insert(tls::OrPlain::Tls(tls::Suite::parse(GCM).unwrap()));
             scene.measure(cell, 8e9, &SPREAD);
             scene.targets.push(TargetRecord {
@@ -123,6 +121,10 @@ mod tests {
                 not_sampled: None,
                 cells: vec![scene.study.cells[cell].name.clone()],
             });
+        }
+        if is_counted {
+            scene.count_instructions("callgrind");
+            scene.study.answers[0].metric = Metric::InstructionsPerOperation;
         }
         let mut machine = Machine::read(&CpuList::from(CpuList::allowed().unwrap().as_slice()[0]));
         machine.processor.flags = Fact::Known(flags.iter().map(ToString::to_string).collect());
@@ -144,10 +146,10 @@ mod tests {
     #[test]
     fn an_answer_about_releases_names_what_each_has() {
         let systems = ["debian-12", "debian-13"];
-        let counted = |versions: [&str; 2], flags: &[&str], count| {
-            notes(full::SYSTEM, &systems, &versions, flags, count)
+        let of = |versions: [&str; 2], flags: &[&str], is_counted| {
+            notes(full::SYSTEM, &systems, &versions, flags, is_counted)
         };
-        let notes = |versions, flags| counted(versions, flags, None);
+        let notes = |versions, flags| of(versions, flags, false);
         let [old, new] = ["nginx/1.22.1, OpenSSL 3.0.22", "nginx/1.26.3, OpenSSL 3.5.9"];
         let both = "Debian 12 has nginx/1.22.1, OpenSSL 3.0.22 and Debian 13 has nginx/1.26.3, OpenSSL 3.5.9.";
         assert_eq!(notes([old, new], &NEEDED[1..]), both);
@@ -155,8 +157,7 @@ mod tests {
         assert!(wide.starts_with(both) && wide.contains("AVX-512"), "{wide}");
         assert!(!notes([new, new], &NEEDED).contains("AVX-512"));
         // What counts instructions is a processor without them.
-        let count = Some(Count::Instructions(Counter::Callgrind));
-        assert_eq!(counted([old, new], &NEEDED, count), both);
+        assert_eq!(of([old, new], &NEEDED, true), both);
     }
 
     #[test]
