@@ -26,8 +26,8 @@ use crate::sort::TlsPart;
 
 /// Bytes of a record whose cost stands for all.
 pub const RECORD_BYTES: u64 = 16 << 10;
-/// Where the server takes more than so many times what an operation takes here, or less than one part in so many, the
-/// operation that was measured is not the one that the server does.
+/// An operation that takes the server more than this many times what toll bench measured, or less than the inverse, is
+/// another one than was measured.
 const LARGEST_RATIO: f64 = 2.5;
 
 /// What an operation costs, in seconds: the middle half of the samples.

@@ -55,7 +55,7 @@ pub(super) fn with_bill(arguments: Arguments) -> Result<Arguments, Failure> {
     let of = of_flags(watch::plan(&bill).map_err(wrong)?).map_err(wrong)?;
     Ok(Arguments {
         new_connections: of.new_connections,
-        resumed: of.resumed.or(arguments.resumed),
+        resumed: of.resumed,
         object: of.object,
         server: of.server,
         certificate_key: of.certificate_key,
