@@ -157,10 +157,6 @@ fn read(
     let claims = fields.tables("claim")?.into_iter().map(|fields| claim::read(fields, &known));
     let claims = claims.collect::<Result<_, Flaw>>()?;
     wakeups::settle(&mut cells, &answers);
-    if let Some(scale) = &scale {
-        by_name.retain(|name, _| cells.iter().any(|cell| cell.case == *name));
-        scale.drop_answers(&by_name, &mut answers, &mut cut);
-    }
     let mut study = Study {
         name,
         question: document.question.0,
@@ -179,8 +175,11 @@ fn read(
         reference: document.reference,
         cut,
     };
-    study.drop_answers();
     answer::add_varied(&varied, &mut study)?;
+    if let Some(scale) = &scale {
+        by_name.retain(|name, _| study.cells.iter().any(|cell| cell.case == *name));
+        scale.drop_answers(&by_name, &mut study.answers, &mut study.cut);
+    }
     study.drop_answers();
     Ok(study)
 }

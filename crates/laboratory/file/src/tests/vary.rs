@@ -70,6 +70,35 @@ fn each_case_is_compared_in_the_metrics_of_its_answers() {
     assert_eq!(study.cells.len(), 6);
 }
 
+/// The first value is left out of one scale, all others of the other.
+#[test]
+fn a_scale_drops_the_answers_of_what_is_varied_as_it_drops_others() {
+    let text = with(
+        &[],
+        &[
+            "sweep.\"load.suite\" = [\"none\", \"TLS_AES_128_GCM_SHA256\"]",
+            "[[answer]]\ncase = \"bulk\"\nmetric = \"p99\"\ncompare = \"load.suite\"\nbaseline = \"none\"",
+            "[[vary]]\n\"target.library\" = [\"rustls-ring\", \"openssl\"]",
+            "[scale.first]\nsweep.\"target.library\" = [\"rustls-ring\"]",
+            "[scale.second]\nsweep.\"target.library\" = [\"openssl\"]",
+            "sweep.\"load.suite\" = [\"TLS_AES_128_GCM_SHA256\"]",
+        ],
+    );
+    let study = |scale: Option<&str>| file(&text).read(&allowed(), scale).unwrap();
+    let compared = |study: &Study| {
+        study.answers.iter().map(|rule| rule.compare.clone()).collect::<Vec<String>>()
+    };
+    let dropped =
+        |study: &Study| study.cut.iter().filter(|cut| cut.kind == "fewer answers").count();
+    let whole = study(None);
+    assert_eq!((compared(&whole).len(), dropped(&whole)), (2, 0));
+    let first = study(Some("first"));
+    assert_eq!((compared(&first), dropped(&first)), (vec!["load.suite".to_owned()], 1));
+    // Both are without their baseline, and one note counts both.
+    let second = study(Some("second"));
+    assert_eq!((compared(&second), dropped(&second)), (vec![], 1));
+}
+
 /// What `toll run` keeps is the text that says it, and an author's own words stay.
 #[test]
 fn several_keys_are_varied_and_the_text_says_so() {
