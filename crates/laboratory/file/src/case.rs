@@ -267,7 +267,7 @@ fn sweeps<'a>(
     for field in fields {
         let sweep = sweep(field)?;
         if sweeps.iter().any(|other| other.key == sweep.key) {
-            return Err(field.flaw("is swept already; leave --vary out, or that sweep"));
+            return Err(field.flaw("is swept already; leave one out"));
         }
         if draft.table(sweep.key.table).level(sweep.key.name) != Level::File {
             return Err(field.flaw("is swept, and written in the same case too; leave one out"));
@@ -277,13 +277,30 @@ fn sweeps<'a>(
     Ok(sweeps)
 }
 
-/// A key of `sweep` with its values.
+/// The keys of all `[[vary]]`.
+pub(super) fn varied(fields: Field<'_>) -> Result<Vec<Field<'_>>, Flaw> {
+    let varied = fields.tables("vary")?.into_iter().flat_map(Field::iter).map(|field| {
+        match table_without_quotes(field) {
+            Some(table) => Err(Flaw::at(
+                field.line(),
+                format!("{table} in [[vary]] needs quotes; write \"{table}.KEY\" = [...]"),
+            )),
+            None => Ok(field),
+        }
+    });
+    varied.collect()
+}
+
+/// The table whose key was written without quotes, so that it is a table of a sweep.
+fn table_without_quotes(field: Field<'_>) -> Option<&'static str> {
+    KeyTable::SWEPT.into_iter().map(KeyTable::name).find(|name| *name == field.key)
+}
+
+/// A key of `sweep` or of `[[vary]]` with its values.
 pub(super) fn sweep(field: Field<'_>) -> Result<Sweep<'_>, Flaw> {
-    if let Some(table) = KeyTable::SWEPT.into_iter().find(|table| table.name() == field.key) {
-        return Err(Flaw::at(
-            field.line(),
-            format!("sweep.{0} needs quotes; write sweep.\"{0}.KEY\" = [...]", table.name()),
-        ));
+    if let Some(table) = table_without_quotes(field) {
+        let what = format!("sweep.{table} needs quotes; write sweep.\"{table}.KEY\" = [...]");
+        return Err(Flaw::at(field.line(), what));
     }
     let key = StudyKey::swept(field.key).map_err(|why| field.flaw(&why))?;
     let mut texts = BTreeSet::new();

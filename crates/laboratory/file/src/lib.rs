@@ -101,7 +101,7 @@ fn read(
 
     let mut shared = Draft::new(machine.allowed());
     shared.apply(fields, Level::File);
-    let varied: Vec<Field<'_>> = fields.tables("vary")?.into_iter().flat_map(Field::iter).collect();
+    let varied = case::varied(fields)?;
     let mut cases = cases(fields, &shared, &varied)?;
     // Both have rows, which are found by the name.
     for field in fields.tables(primitives::NAME)? {

@@ -39,6 +39,17 @@ fn a_varied_study_is_the_study_with_that_sweep() {
 }
 
 #[test]
+fn a_table_that_is_written_by_hand_is_what_the_option_adds() {
+    let text = with(&[], &["[[vary]]", "\"target.library\" = [\"rustls-ring\", \"openssl\"]"]);
+    let by_hand = parse(&text);
+    let libraries = by_hand.cells.iter().map(|cell| cell.params["target.library"].to_string());
+    assert_eq!(libraries.collect::<Vec<_>>(), ["rustls-ring", "openssl"]);
+    let [rule] = &by_hand.answers[..] else { panic!("{:?}", by_hand.answers) };
+    assert_eq!((&*rule.compare, &*rule.baseline), ("target.library", "rustls-ring"));
+    assert_eq!(study(&with(&[], &[]), &[LIBRARY]), by_hand);
+}
+
+#[test]
 fn each_case_is_compared_in_the_metrics_of_its_answers() {
     let handshakes = "[[case]]\nname = \"keys\"\nload.operation = \"handshakes\"";
     let answer = |metric: &str| {
@@ -145,6 +156,7 @@ fn what_cannot_be_varied_is_refused_with_what_to_do() {
     let plain = with(&[], &[]);
     let broken = with(&[], &["load.nonsense = 1"]);
     let included = "schema = 1\nquestion = \"?\"\ninclude = [\"quick\"]";
+    let unquoted = with(&[], &["[[vary]]", "target.library = [\"openssl\", \"rustls-ring\"]"]);
     let refused = |text: &str, wanted: &str| varied(text, &[wanted]).unwrap_err().to_string();
     assert_golden!(
         [
@@ -159,6 +171,7 @@ fn what_cannot_be_varied_is_refused_with_what_to_do() {
             ("what cannot be measured", refused(&plain, "target.names=0,1")),
             ("no case", refused(included, LIBRARY)),
             ("wrong without it", refused(&broken, LIBRARY)),
+            ("by hand, without quotes", refusal(&unquoted)),
         ]
         .map(|(what, why)| (what, why.chars().take(300).collect::<String>()))
     );
