@@ -18,7 +18,7 @@ use study::headline::{HeadlineTemplates, RowOf};
 use study::metric::Kind;
 use study::primitive::{ALGORITHM, AlgorithmTable, SIZE};
 use study::reference::Reference;
-use study::{AnswerRule, Cell, Metric, Params, Study};
+use study::{AnswerRule, Metric, Study};
 use targets::Restart;
 
 /// The keys whose value `none` is plain HTTP.
@@ -108,9 +108,8 @@ fn of_case(fields: Field<'_>, keys: AnswerKeys, known: &Known<'_>) -> Result<Ans
     let metrics: Vec<Metric> = Metric::of_cells().collect();
     let nominal = fields.get("nominal").map(|field| nominal(field, metric, cells, known.tables));
     let nominal = nominal.transpose()?;
-    let is_there = |params: &Params| cells.iter().any(|cell| params.is_part_of(&cell.params));
     let rule = AnswerRule {
-        only: only(fields, about, is_there)?,
+        only: only(fields, about)?,
         metric,
         along,
         nominal,
@@ -127,11 +126,7 @@ fn of_case(fields: Field<'_>, keys: AnswerKeys, known: &Known<'_>) -> Result<Ans
         })?,
         ..rule(fields, keys, about, &compare)?
     };
-    let is_baseline = |cell: &Cell| {
-        let params = &cell.params;
-        rule.is_about(&rule.case, params) && params.get(&rule.compare) == Some(&rule.baseline())
-    };
-    if let Some(field) = fields.get(ONLY).filter(|_| !cells.iter().any(is_baseline)) {
+    if let Some(field) = fields.get(ONLY).filter(|_| !rule.names(&rule.baseline)) {
         return Err(field.flaw(&format!("lacks the baseline, {}; write it too", rule.baseline)));
     }
     let rule = AnswerRule { show: show(fields, &rule, cells)?, ..rule };

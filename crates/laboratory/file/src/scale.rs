@@ -6,7 +6,7 @@
 //! say that it is of another size.
 
 use super::about::Cases;
-use super::case::{Case, MOST_CELLS, Sweep, sweep};
+use super::case::{Case, MOST_CELLS, Sweep, Swept, sweep};
 use super::document::Trials;
 use super::draft::Draft;
 use super::error::Flaw;
@@ -72,10 +72,15 @@ impl<'a> Scale<'a> {
         let mut note = self.note(cut);
         answers.retain(|rule| {
             let sweep = cases.get(&*rule.case).and_then(|(case, _)| case.sweep(&rule.compare));
-            let is_cut = |of: &Sweep<'_>| of.values.len() == 1 && of.written.len() > 1;
+            let named = |values: &[Swept<'_>]| {
+                let texts = values.iter().map(|value| value.text.clone());
+                texts.filter(|text| rule.names(text)).collect::<Vec<String>>()
+            };
             let has_more =
                 rule.along.is_some() || !rule.published.is_empty() || !rule.gates.is_empty();
-            let is_empty = sweep.is_some_and(|of| is_cut(of) && of.values[0].text == rule.baseline);
+            let is_empty = sweep.is_some_and(|of| {
+                named(&of.values) == [&*rule.baseline] && named(&of.written).len() > 1
+            });
             if is_empty && !has_more {
                 let what = format!(
                     "without the answer over {} of case {}, which has one value",

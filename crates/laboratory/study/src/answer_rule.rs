@@ -85,6 +85,13 @@ impl AnswerRule {
         self.case == case && is_named
     }
 
+    /// Whether it may be about rows with this value of the key that it compares.
+    pub fn names(&self, value: &str) -> bool {
+        let value = Param::of(&self.compare, value);
+        let fits = |of: &Params| of.get(&self.compare).is_none_or(|own| *own == value);
+        self.only.is_empty() || self.only.iter().any(fits)
+    }
+
     /// The value that the others are compared with.
     pub fn baseline(&self) -> Param {
         Param::of(&self.compare, &self.baseline)

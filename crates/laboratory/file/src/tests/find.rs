@@ -230,6 +230,38 @@ fn a_scale_changes_one_case_and_leaves_the_others() {
     assert_golden!(wrong.map(|line| (line, with(line).unwrap_err())));
 }
 
+/// What an answer's `only` names is dropped as a baseline is: cells that a scale leaves out, and the baseline that it
+/// leaves alone.
+#[test]
+fn answers_about_cells_that_a_scale_leaves_out_are_dropped() {
+    let answer = |only: &str| {
+        format!(
+            "[[answer]]\ncase = 'bulk'\nmetric = 'rate'\ncompare = 'load.suite'\nbaseline = 'none'\n{only}"
+        )
+    };
+    let text = with(
+        &[],
+        &[
+            "sweep.'load.suite' = ['none', 'TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384']",
+            "sweep.'load.connections' = [4, 8]",
+            &answer("only = { 'load.connections' = 8 }"),
+            &answer(
+                "only = [{ 'load.suite' = 'none' }, { 'load.suite' = 'TLS_AES_256_GCM_SHA384' }]",
+            ),
+            &answer(""),
+            "[scale.few]\nsweep.'load.suite' = ['none', 'TLS_AES_128_GCM_SHA256']",
+            "sweep.'load.connections' = [4]",
+        ],
+    );
+    let dropped =
+        |study: &Study| study.cut.iter().filter(|cut| cut.kind == "fewer answers").count();
+    let whole = scaled(None, &text).unwrap();
+    assert_eq!((whole.answers.len(), dropped(&whole)), (3, 0));
+    let few = scaled(Some("few"), &text).unwrap();
+    assert!(matches!(&few.answers[..], [rule] if rule.only.is_empty()), "{:?}", few.answers);
+    assert_eq!(dropped(&few), 2, "{:?}", few.cut);
+}
+
 #[test]
 fn a_scale_that_is_not_there_or_cuts_nothing_is_refused() {
     let changed = |from: &str, to: &str| {
