@@ -183,9 +183,10 @@ Examples:
 
 A run leaves a folder such as results/2026-11-21T20-51-34Z-quick/ with report.html, cells.csv,
 journal.jsonl (one line per trial, on disk when the trial ends), latency/ (HdrHistogram logs),
-study.toml (the study as you wrote it, with lines of --vary; session-1.toml is a copy of its session file), cells.json
-(with every setting filled in), machine.json, targets.json, logs/ of the servers, and targets/ with their configurations and certificates; their private keys are removed with
-them. toll report DIR makes the report again.";
+study.toml (the study as you wrote it, and a [[vary]] for each --vary; session-1.toml is a copy of
+its session file), cells.json (with every setting filled in), machine.json, targets.json, logs/ of
+the servers, and targets/ with their configurations and certificates; their private keys are
+removed with them. toll report DIR makes the report again.";
 
 impl Arguments {
     /// The study of this file, cut as the options say.
