@@ -9,16 +9,11 @@ use targets::Target;
 use tls::{OrPlain, Version};
 use units::Nanos;
 
-use crate::{AnswerRule, Cell, Metric, Only};
+use crate::{Cell, Only};
 
 /// The server with this name.
 pub fn server(name: &str) -> &'static targets::Server {
     targets::by_name(name).unwrap()
-}
-
-/// Compares this, and asks for nothing besides.
-pub fn rule(case: &str, metric: Metric, compare: &str, baseline: &str) -> AnswerRule {
-    AnswerRule::new(case, metric, compare, baseline)
 }
 
 /// A cell whose server and load are nothing special.

@@ -10,7 +10,6 @@ use primitives::instructions::Bounded;
 use primitives::row::{NoFigure, Reason};
 use primitives::{Cache, CycleSource, Hardware, RowKey};
 use report::Style;
-use study::testing::rule;
 use study::{AnswerRule, Metric, Param, Params};
 use units::Bytes;
 
@@ -96,7 +95,7 @@ fn answer() -> Answer {
         question: Some("What does another library bring?".to_owned()),
         along: Some("size".to_owned()),
         at: vec![Bytes(8192)],
-        ..rule("ciphers", Metric::CyclesPerByte, "library", "old")
+        ..AnswerRule::new("ciphers", Metric::CyclesPerByte, "library", "old")
     };
     let rule = Arc::new(rule);
     let point = |size: u64, factor: f64| Point {

@@ -184,8 +184,8 @@ fn ratio(of: &Decided) -> TableCell {
     (format!("{}{}", sign(of.decision), ratio_in_short(of)), of.median()).into()
 }
 
-/// What tells the combinations of several answers apart, in words.
-fn told_apart_by(answers: &[&Answer]) -> Vec<String> {
+/// What tells each of several answers from the others, in words; of one answer nothing.
+fn distinctions(answers: &[&Answer]) -> Vec<String> {
     match answers {
         [_] => vec![String::new()],
         several => combinations(several),
@@ -194,13 +194,13 @@ fn told_apart_by(answers: &[&Answer]) -> Vec<String> {
 
 /// The bills that there are, each with what tells its answer from the others.
 fn bills<'a>(answers: &[&'a Answer]) -> Vec<(String, &'a Bill)> {
-    let all = told_apart_by(answers).into_iter().zip(answers);
+    let all = distinctions(answers).into_iter().zip(answers);
     all.filter_map(|(combination, answer)| Some((combination, answer.bill.as_ref()?))).collect()
 }
 
 /// What follows from the figures, a row each.
 fn derived(answers: &[&Answer]) -> Option<Table> {
-    let rows: Vec<(String, &Derived)> = told_apart_by(answers)
+    let rows: Vec<(String, &Derived)> = distinctions(answers)
         .into_iter()
         .zip(answers)
         .flat_map(|(combination, answer)| {

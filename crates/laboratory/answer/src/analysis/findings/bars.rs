@@ -156,7 +156,6 @@ mod tests {
     use std::collections::BTreeMap;
     use std::sync::Arc;
 
-    use study::testing::rule;
     use study::{AnswerRule, Param, Params, Published, Reference};
 
     use crate::measured::MeasuredRow;
@@ -191,7 +190,8 @@ mod tests {
         published: Vec<Published>,
         figures: &[(&str, f64)],
     ) -> Answer {
-        let rule = AnswerRule { published, ..rule("files", metric, "load.suite", "CBC") };
+        let rule =
+            AnswerRule { published, ..AnswerRule::new("files", metric, "load.suite", "CBC") };
         let common = params(&[("target.server", server)]);
         let figures = figures.iter().map(|(label, value)| figure(label, *value, 0.9)).collect();
         let decisions = Arc::default();
@@ -218,7 +218,7 @@ mod tests {
         let rule = AnswerRule {
             published,
             along: Some("target.object".to_owned()),
-            ..rule("files", metric, "load.suite", "CBC")
+            ..AnswerRule::new("files", metric, "load.suite", "CBC")
         };
         let rule = Arc::new(rule);
         let point = |object: &str, factor: f64| Point {

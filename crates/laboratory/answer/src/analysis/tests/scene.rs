@@ -13,7 +13,7 @@ use journal::primitive::RowLine;
 use journal::testing::example;
 use journal::{Entries, Place, Role, TargetRecord, TrialLine};
 use strum::VariantArray;
-use study::testing::{cell, rule, server};
+use study::testing::{cell, server};
 use study::{AnswerRule, Cell, Metric, Show, Study};
 use trial::{ByteCounts, CpuTimes, Limit, Operations, TrialRecord};
 
@@ -154,7 +154,7 @@ impl Scene {
         self.study.answers.push(AnswerRule {
             // What does not fit an answer gives nothing.
             show: Show::VARIANTS.iter().copied().filter(|of| *of != Show::Crossover).collect(),
-            ..rule(&case, metric, compare, baseline)
+            ..AnswerRule::new(&case, metric, compare, baseline)
         });
         self
     }

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use answer::Mark;
 use answer::analysis::{Agreement, Answer, CrossCheck, Point, Row, RowFigure};
 use answer::findings::Headline;
-use study::Metric;
-use study::testing::rule;
+use study::{AnswerRule, Metric};
 
 use super::figure;
 
@@ -90,7 +89,7 @@ fn answer(cells: &[Arc<Row>], case: &str, server: &str, metric: Metric) -> Answe
     let is_marked = cells.iter().any(|cell| cell.mark == Some(Mark::ClientBound));
     let baseline_value = cells[0].params[compare].to_string();
     let point = Point {
-        rule: Arc::new(rule(case, metric, compare, &baseline_value)),
+        rule: Arc::new(AnswerRule::new(case, metric, compare, &baseline_value)),
         place: match metric {
             Metric::RatePerServerCpu => 0,
             Metric::GoodputPerServerCpu => 1,
