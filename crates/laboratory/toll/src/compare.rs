@@ -133,11 +133,11 @@ pub(crate) fn read(path: &Path) -> Result<ComparedRun, Failure> {
         return of_file(path);
     }
     let found = Found::read(&Results::open(path).map_err(Failure::request)?)?;
-    if !found.study.include.is_empty() {
+    if !found.study().include.is_empty() {
         return Err(Failure::request(format!(
             "{}: this run is of several studies ({}); give the folder of one within it",
             path.display(),
-            found.study.include.join(", ")
+            found.study().include.join(", ")
         )));
     }
     Ok(found.run)

@@ -72,7 +72,7 @@ impl Gates {
 
     /// Judges a run by these and by the gates of its study's answers.
     pub(crate) fn judge(&self, found: &Found) -> Result<Outcomes, Failure> {
-        let judge = |gate: &Gate| gate.judge(&found.study, &found.run.analysis);
+        let judge = |gate: &Gate| gate.judge(found.study(), &found.run.analysis);
         let Outcomes(mut outcomes) = self.judge_by(judge)?;
         outcomes.extend_from_slice(&found.run.analysis.gates);
         Ok(Outcomes(outcomes))
@@ -84,7 +84,7 @@ impl Gates {
         found: &Found,
         comparison: &Comparison,
     ) -> Result<Outcomes, Failure> {
-        self.judge_by(|gate| gate.judge_later((&found.study, &found.run.analysis), comparison))
+        self.judge_by(|gate| gate.judge_later((found.study(), &found.run.analysis), comparison))
     }
 
     pub(crate) fn judge_by(

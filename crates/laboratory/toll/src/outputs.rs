@@ -21,8 +21,7 @@ use crate::{Failure, screen};
 
 /// All that a report is made of.
 pub(crate) struct Found {
-    pub(crate) study: Study,
-    /// What was found, for gates, comparisons and programs.
+    /// What was asked and found, for gates, comparisons and programs.
     pub(crate) run: ComparedRun,
     findings: Findings,
     lines: Vec<TrialLine>,
@@ -50,8 +49,13 @@ impl Found {
         let stacks = stacks.map_err(Failure::request)?;
         let hosts = results.hosts().map_err(Failure::request)?;
         let lines = entries.trials;
-        let run = ComparedRun { study: Some(study.clone()), analysis, machine, hosts, targets };
-        Ok(Self { study, run, findings, lines, stacks })
+        let run = ComparedRun { study: Some(study), analysis, machine, hosts, targets };
+        Ok(Self { run, findings, lines, stacks })
+    }
+
+    /// What was asked.
+    pub(crate) fn study(&self) -> &Study {
+        self.run.study.as_ref().expect("a folder is read with its study")
     }
 
     /// Puts an answer before those of the study, whose figures are only what it was worked out from.
@@ -82,12 +86,12 @@ impl Found {
     /// What files for CI are made of.
     pub(crate) fn export(&self, to: &Exports, gates: &[GateOutcome]) -> Result<(), Failure> {
         to.write(&Exported {
-            study: &self.study.name,
+            study: &self.study().name,
             gates,
             lacking: self
                 .shortfall()
                 .map(|shortfall| format!("This run is not whole: {shortfall}.")),
-            figures: TrackedFigure::of_run(&self.study, &self.run.analysis),
+            figures: TrackedFigure::of_run(self.study(), &self.run.analysis),
             markdown: &|| report::markdown(&self.shown(), gates),
         })
     }
@@ -127,10 +131,11 @@ impl Found {
     }
 
     fn shown(&self) -> Run<'_> {
+        let Study { name, question, cut, .. } = self.study();
         Run {
-            study: &self.study.name,
-            question: &self.study.question,
-            cut: &self.study.cut,
+            study: name,
+            question,
+            cut,
             findings: &self.findings,
             lines: &self.lines,
             stacks: &self.stacks,

@@ -67,7 +67,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         return of_parts(arguments, &results, Parts::read(&results, &study)?);
     }
     let findings = Found::read(&results)?;
-    arguments.exports.check_of(&findings.study, !arguments.gates.is_empty())?;
+    arguments.exports.check_of(findings.study(), !arguments.gates.is_empty())?;
     let outcomes = arguments.gates.judge(&findings)?;
     // Printed first: a folder that cannot be written still has its answers.
     if arguments.json {
