@@ -35,8 +35,14 @@ pub(crate) fn in_its_characters(text: String) -> String {
 }
 
 fn in_ascii(text: &str) -> String {
-    // A line may end with a separator, or begin with one.
-    text.replace(" ·", ",").replace("· ", "").replace('█', "#")
+    let in_line = |line: &str| {
+        let words = line.trim_start();
+        let indent = &line[..line.len() - words.len()];
+        // A line may begin with a separator, or end with one.
+        let words = words.strip_prefix("· ").unwrap_or(words);
+        format!("{indent}{words}").replace(" ·", ",").replace('█', "#")
+    };
+    text.split('\n').map(in_line).collect::<Vec<_>>().join("\n")
 }
 
 /// Whether the locale's characters are UTF-8: the first variable that is set decides (POSIX, section
@@ -63,5 +69,6 @@ mod tests {
         assert!(with(&[("LANG", "en_US.UTF-8")]) && with(&[("LC_ALL", ""), ("LANG", "C.utf8")]));
         assert!(!with(&[("LC_ALL", "C"), ("LANG", "en_US.UTF-8")]) && !with(&[]));
         assert_eq!(in_ascii("TLS 1.3 · x25519\n60.0  ██"), "TLS 1.3, x25519\n60.0  ##");
+        assert_eq!(in_ascii("TLS 1.3 ·\n  · x25519"), "TLS 1.3,\n  x25519");
     }
 }
