@@ -17,6 +17,7 @@ mod ratio;
 mod runs;
 mod sample;
 mod scaling;
+mod share;
 
 pub use decision::{Decision, Direction, rounds_to_decide};
 pub use difference::difference_of_medians;
@@ -29,3 +30,4 @@ pub use ratio::ratio_of_medians;
 pub use runs::{RunRatio, drift, trials_to_decide};
 pub use sample::{SampleError, median};
 pub use scaling::{LEAST_COUNTS, Scaling, ScalingError, WORST_FIT};
+pub use share::share_interval;

@@ -1,6 +1,7 @@
 //! Where the handshakes of a load differ from what was asked.
 
 use load::{Arrival, Job, KeyExchangeMode, Negotiated, Operation, Outcome, Percent, SessionsGiven};
+use stats::share_interval;
 use tls::{KeyExchange, Version};
 use units::{percent, thousands};
 
@@ -11,6 +12,9 @@ use crate::refused_sessions::RefusedSessions;
 
 /// How far the share of resumed handshakes may be from the one that was asked.
 const RESUMPTION_TOLERANCE: f64 = 0.10;
+
+/// The standard deviations of a normal distribution beyond which lies one value in a thousand.
+const ONE_IN_A_THOUSAND: f64 = 3.29;
 
 /// Names that are not the one that was asked for, each with its count, and handshakes without a
 /// name: every handshake must have had the one that was asked for.
@@ -166,24 +170,8 @@ fn is_other_share(job: &Job, outcome: &Outcome, handshakes: u64, resumed: u64) -
         Some(_) => 0,
         None => handshakes.min(job.plan.connections as u64),
     };
-    let (lowest, highest) = interval(resumed, handshakes - first);
+    let (lowest, highest) = share_interval(resumed, handshakes - first, ONE_IN_A_THOUSAND);
     highest < wanted - RESUMPTION_TOLERANCE || lowest > wanted + RESUMPTION_TOLERANCE
-}
-
-/// Between which shares of all the one lies of which this part was seen, but for one in a thousand times
-/// (Wilson's score interval; Brown, Cai and DasGupta, "Interval Estimation for a Binomial Proportion",
-/// 2001). Of none it may be any.
-fn interval(part: u64, of: u64) -> (f64, f64) {
-    const Z: f64 = 3.29;
-    if of == 0 {
-        return (0.0, 1.0);
-    }
-    let n = of as f64;
-    let share = (part as f64 / n).min(1.0);
-    let (square, width) =
-        (Z * Z / n, Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt());
-    let at = |sign: f64| (share + square / 2.0 + sign * width) / (1.0 + square);
-    (at(-1.0), at(1.0))
 }
 
 /// Whether each connection of a closed loop had its turn within the window, well or not. If not, the count
@@ -204,22 +192,5 @@ pub(crate) fn compare_turns(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mis
                 handshakes_in_words(completed)
             ),
         ));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::interval;
-
-    #[test]
-    fn the_interval_of_a_share_is_wilsons() {
-        // By the formula, in Python.
-        let (lowest, highest) = interval(323, 426);
-        assert!(
-            (lowest - 0.68412).abs() < 1e-5 && (highest - 0.81952).abs() < 1e-5,
-            "{lowest} {highest}"
-        );
-        assert_eq!((interval(0, 0), interval(0, 10).0), ((0.0, 1.0), 0.0));
-        assert!(interval(10, 10).1 > 0.999_999);
     }
 }

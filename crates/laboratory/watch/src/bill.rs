@@ -349,15 +349,12 @@ impl Share {
         let variance = without.map(|error| error * error).sum::<f64>() * (count - 1.0).max(0.0)
             / count.max(1.0);
         let by_blocks = STUDENT * variance.sqrt();
-        // Wilson's interval (JASA 22, 1927).
-        let (n, z) = (all as f64, NORMAL * NORMAL);
-        let middle = (share + z / (2.0 * n)) / (1.0 + z / n);
-        let half = NORMAL * (share * (1.0 - share) / n + z / (4.0 * n * n)).sqrt() / (1.0 + z / n);
+        let (low, high) = stats::share_interval(part, all, NORMAL);
         Self {
             samples: part,
             share,
-            low: (share - by_blocks).min(middle - half).max(0.0),
-            high: (share + by_blocks).max(middle + half).min(1.0),
+            low: (share - by_blocks).min(low).max(0.0),
+            high: (share + by_blocks).max(high).min(1.0),
         }
     }
 }
