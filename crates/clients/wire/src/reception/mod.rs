@@ -22,6 +22,8 @@
 
 mod answers;
 mod chunks;
+mod content;
+mod dropping;
 mod given;
 mod http;
 mod kept;
@@ -54,7 +56,7 @@ use crate::{ErrorKind, Failure};
 use lost::{alert, lost, unopened};
 use messages::Messages;
 use response::Response;
-use step::{Ahead, Step, peek_length};
+use step::{Ahead, Step};
 use stride::{Dropped, Middle};
 
 /// Receives the responses of one connection, one after another.
@@ -333,46 +335,6 @@ impl Reception {
         if is_long { self.learned.head() } else { None }
     }
 
-    /// Takes dropped bytes, at most as many as [`Want::Skip`] asked for.
-    #[inline]
-    pub fn skipped(&mut self, count: u64) -> Result<Given, Failure> {
-        match &mut self.framing {
-            Framing::Plain => {
-                let Some(response) = &mut self.response else { return Ok(Given::More) };
-                response.drop_body(count);
-                self.walk.dropped += count;
-                self.complete_if_done()
-            }
-            Framing::Tls { opener, step, .. } => {
-                self.walk.wire += count;
-                match *step {
-                    Step::Drop { left, length } => {
-                        let left =
-                            left.saturating_sub(usize::try_from(count).unwrap_or(usize::MAX));
-                        if left > 0 {
-                            *step = Step::Drop { left, length };
-                        } else if opener.tail() > 0 {
-                            *step = Step::Tail { length };
-                        } else {
-                            *step = Step::Header;
-                            let plaintext = opener.most_plaintext(length).unwrap_or(0) as u64;
-                            self.dropped_record(Dropped { length, plaintext });
-                        }
-                    }
-                    Step::Pass(stride) => {
-                        let (records, rest) = stride.pass(count);
-                        *step = rest.map_or(Step::Header, Step::Pass);
-                        for _ in 0..records {
-                            self.dropped_record(stride.record);
-                        }
-                    }
-                    Step::Header | Step::Peek { .. } | Step::Open(_) | Step::Tail { .. } => {}
-                }
-                Ok(Given::More)
-            }
-        }
-    }
-
     /// Takes bytes, at least as many as [`Want::Read`] asked for; returns how many were used. The
     /// rest is to be given again.
     #[inline]
@@ -493,147 +455,5 @@ impl Reception {
         if let Framing::Tls { step, .. } = &mut self.framing {
             *step = next;
         }
-    }
-
-    /// What to do with the record after this header.
-    #[inline]
-    fn after_header(&mut self, header: Header) -> Result<Step, Failure> {
-        let Framing::Tls { opener, .. } = &self.framing else { return Ok(Step::Header) };
-        let learned = &self.learned;
-        let Some(most) = opener.most_plaintext(header.length) else {
-            if header.content_type == content_type::ALERT && header.length == 2 {
-                return Err(Failure::new(ErrorKind::Alert, "an alert without encryption"));
-            }
-            return Err(lost("a record too short for its own authentication"));
-        };
-        if opener.is_too_long(header.length) {
-            return Err(unopened(RecordError::TooLong));
-        }
-        if header.content_type != content_type::APPLICATION_DATA
-            || self.walk.whole
-            || self.walk.is_early
-            || self.messages.is_within()
-            || self.proof == Proof::Asked
-        {
-            return Ok(Step::Open(header));
-        }
-        let awaits_head = self.response.as_ref().is_some_and(|response| !response.has_begun());
-        if awaits_head
-            && Learned::is_long(most)
-            && let Some(length) = peek_length(opener, learned)
-        {
-            return Ok(Step::Peek { header, length });
-        }
-        // A record that may hold the last byte of the body is opened.
-        let left = self.body_left().unwrap_or(0);
-        if most as u64 >= left {
-            return Ok(Step::Open(header));
-        }
-        let step = Step::dropping(opener, learned, header.length, 0, left, 0);
-        self.walk.has_strided |= matches!(step, Some(Step::Pass(_)));
-        Ok(step.unwrap_or(Step::Open(header)))
-    }
-
-    /// How to drop the rest of a record after the head at its beginning. The record's first
-    /// `length` bytes hold this plaintext. `None` where the record must be opened.
-    #[inline]
-    fn after_head(&mut self, header: Header, length: usize, plaintext: &[u8]) -> Option<Step> {
-        let Framing::Tls { opener, .. } = &self.framing else { return None };
-        let learned = &self.learned;
-        let response = self.response.as_ref()?.peeked(plaintext, learned.last_head())?;
-        let (left, peeked) = (response.left()?, plaintext.len() as u64);
-        // A record that may hold the last byte of the body is opened.
-        let most = opener.most_plaintext(header.length)? as u64;
-        if most.saturating_sub(peeked) >= left {
-            return None;
-        }
-        let step = Step::dropping(opener, learned, header.length, length, left, peeked)?;
-        self.walk.has_strided |= matches!(step, Step::Pass(_));
-        self.walk.has_peeked = true;
-        self.walk.peeked = peeked;
-        // Body bytes after the head are compared, but they count as dropped, not as opened.
-        self.walk.dropped = response.body();
-        self.response = Some(response);
-        Some(step)
-    }
-
-    #[inline]
-    fn dropped_record(&mut self, record: Dropped) {
-        if let Framing::Tls { opener, .. } = &mut self.framing {
-            opener.pass();
-        }
-        let peeked = std::mem::take(&mut self.walk.peeked);
-        if peeked == 0 {
-            self.walk.middle.add(record);
-        }
-        let unseen = record.plaintext.saturating_sub(peeked);
-        self.walk.dropped += unseen;
-        if let Some(response) = &mut self.response {
-            response.drop_body(unseen);
-        }
-    }
-
-    #[inline]
-    fn plaintext(&mut self, content: &[u8]) -> Result<Given, Failure> {
-        if content.is_empty() {
-            return Ok(Given::More);
-        }
-        let Some(response) = &mut self.response else {
-            // The header of the current record has been counted already.
-            let is_over = self.over_from.is_some_and(|from| self.walk.wire >= from + HEADER as u64);
-            return if is_over { Ok(Given::More) } else { http::unrequested(content) };
-        };
-        let is_counted = self.walk.dropped > 0 && matches!(self.framing, Framing::Tls { .. });
-        let is_first = !response.has_begun();
-        response.take(content, self.learned.last_head()).map_err(|failure| match failure.kind {
-            // Either the sender is wrong, or padding or a ticket made the count wrong. A walk
-            // cannot know which.
-            ErrorKind::Content | ErrorKind::LongBody if is_counted => {
-                lost(&format!("after {} dropped bytes: {}", self.walk.dropped, failure.seen))
-            }
-            _ => failure,
-        })?;
-        // What the server says of it is read.
-        self.walk.whole |= response.is_refusal();
-        let learned = &self.learned;
-        if let (true, Framing::Plain) = (is_first, &self.framing)
-            && let Some(head) = response.head_length()
-        {
-            learned.learn_plain_head(head);
-        }
-        if let (true, Framing::Tls { .. }) = (is_first, &self.framing) {
-            // The header of the current record has been counted already.
-            learned.learn_before_response(self.walk.wire.saturating_sub(HEADER as u64));
-            let goes_on = response.left().is_some_and(|left| left > 0) && !response.is_refusal();
-            match response.head_length().filter(|_| goes_on) {
-                Some(head) => learned.learn_head(head, content.len()),
-                None => learned.forget_heads(),
-            }
-        }
-        self.complete_if_done()
-    }
-
-    #[inline]
-    fn complete_if_done(&mut self) -> Result<Given, Failure> {
-        let Some(mut completed) = self.response.as_ref().and_then(Response::completed) else {
-            return Ok(Given::More);
-        };
-        self.has_answered = true;
-        (self.refusal, self.kept) = self.response.take().map_or((None, None), Response::into_parts);
-        if let Some(refusal) = self.refusal.take_if(|_| completed.closes) {
-            return Err(refusal);
-        }
-        if self.refusal.is_some() {
-            self.walk.dropped = 0;
-            return Ok(Given::Refused);
-        }
-        completed.opened = completed.body - self.walk.dropped;
-        completed.compared &= self.walk.dropped == 0;
-        completed.peeked = self.walk.has_peeked;
-        self.walk.dropped = 0;
-        if let Framing::Tls { .. } = &self.framing {
-            self.learned.learn_records(self.walk.middle);
-        }
-        Ok(Given::Complete(completed))
     }
 }
