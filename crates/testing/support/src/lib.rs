@@ -28,7 +28,7 @@ pub use insta;
 pub use json_names::json_names;
 pub use process::{Killed, children, is_running, output_with_input, processes_with, write_program};
 pub use serve::Serve;
-pub use stub::{answering, answering_to};
+pub use stub::{answering, answering_to, closing};
 
 /// No test waits longer for anything.
 pub const LIMIT: Duration = Duration::from_secs(120);

@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread::sleep;
+use std::time::Duration;
 
 /// Answers requests without bodies over plain HTTP, until the process ends. `answer` gives the bytes
 /// for the request of that number, from 0, over all connections.
@@ -25,6 +27,22 @@ pub fn answering_to(
         }
     });
     address
+}
+
+/// Answers a request of each connection that this takes, one after the other, and closes it; rests for so long before the
+/// next one. It ends with the process.
+pub fn closing(listener: TcpListener, rest: Duration) {
+    std::thread::spawn(move || {
+        for mut connection in listener.incoming().flatten() {
+            let mut requests = BufReader::new(connection.try_clone().unwrap()).lines();
+            if requests.by_ref().map_while(Result::ok).any(|line| line.is_empty()) {
+                let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx";
+                let _ = connection.write_all(head.as_bytes());
+            }
+            drop((requests, connection));
+            sleep(rest);
+        }
+    });
 }
 
 /// Ends when the client goes away.

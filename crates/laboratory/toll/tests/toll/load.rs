@@ -14,7 +14,9 @@ use std::time::Duration;
 
 use cpus::CpuList;
 use load::{Count, Wakeups};
-use support::{Killed, Serve, answering, answering_to, first_cpu, last_cpu, text, toll, toll_path};
+use support::{
+    Killed, Serve, answering, answering_to, closing, first_cpu, last_cpu, text, toll, toll_path,
+};
 use trial::{LatencyNs, Limit, TrialRecord, WarningKind};
 use units::Bytes;
 

@@ -1,9 +1,7 @@
 //! Connections that cannot be made: descriptors, ports, the accept queue.
 
-use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::process::Command;
-use std::thread::sleep;
 use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
@@ -11,7 +9,7 @@ use trial::Limit;
 
 use super::bench::{interrupt, line, load, load_by, load_plain, open_files};
 use crate::namespaces::Namespace;
-use support::{Killed, Serve, run, toll, toll_within, until};
+use support::{Killed, Serve, closing, run, toll, toll_within, until};
 
 #[test]
 fn a_client_whose_limit_of_descriptors_is_lowered_says_so() {
@@ -142,19 +140,7 @@ fn slow_to_accept() -> SocketAddr {
     socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
     socket.listen(1).unwrap();
     let address = socket.local_addr().unwrap().as_socket().unwrap();
-    let listener = std::net::TcpListener::from(socket);
-    // It ends with the process.
-    std::thread::spawn(move || {
-        for mut connection in listener.incoming().flatten() {
-            let mut requests = BufReader::new(connection.try_clone().unwrap()).lines();
-            if requests.by_ref().map_while(Result::ok).any(|line| line.is_empty()) {
-                let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx";
-                let _ = connection.write_all(head.as_bytes());
-            }
-            drop(connection);
-            sleep(Duration::from_millis(100));
-        }
-    });
+    closing(socket.into(), Duration::from_millis(100));
     address
 }
 

@@ -140,18 +140,9 @@ fn a_server_that_is_killed_is_an_error_and_not_a_number() {
 
 #[test]
 fn kept_connections_that_the_server_closes_are_told() {
-    // A head that asks for a close after each response.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for mut connection in listener.incoming().flatten() {
-            let mut requests = BufReader::new(connection.try_clone().unwrap()).lines();
-            if requests.by_ref().map_while(Result::ok).any(|line| line.is_empty()) {
-                let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx";
-                let _ = connection.write_all(head.as_bytes());
-            }
-        }
-    });
+    closing(listener, Duration::ZERO);
     let mut command = toll();
     command.args(["load", &format!("http://{address}/"), "-c", "2", "-d", "300ms"]);
     let line = line(&mut command);
