@@ -238,7 +238,11 @@ fn counted(bill: &Bill) -> Vec<String> {
                     per_second("", of)
                 )
             });
-            lines.push(format!("Signatures and handshakes are not counted: {why}.{ended}"));
+            let what = match bill.signatures.known() {
+                Some(signatures) if signatures.is_exact => "Handshakes",
+                _ => "Signatures and handshakes",
+            };
+            lines.push(format!("{what} are not counted: {why}.{ended}"));
         }
     }
     lines.push(match bill.prefers.clone().or_why() {
@@ -283,7 +287,10 @@ pub fn changes_in_words(bill: &Bill) -> String {
     if !bill.not_measured.is_empty() {
         text += "\n";
     }
-    if let (Some(of), None) = (bill.signatures.known(), bill.handshakes.known()) {
+    // A libcrypto of its own is counted beside a libssl that is part of the program.
+    if let (Some(of), None) = (bill.signatures.known(), bill.handshakes.known())
+        && !of.is_exact
+    {
         let rate = per_second("", of);
         let _ = writeln!(text, "\nSignatures, by their share and what one takes here: {rate}.");
     }
@@ -491,6 +498,24 @@ pub(crate) mod tests {
             ]
             .map(|(name, bill)| (name, in_words(&bill)))
         );
+    }
+
+    #[test]
+    fn signatures_that_were_counted_are_not_called_estimated() {
+        for (is_exact, is_estimated) in [(true, false), (false, true)] {
+            let count = Count { count: 32_702, per_s: 1_090.0, is_exact };
+            let words = in_words(&Bill {
+                signatures: Fact::Known(count),
+                handshakes: Fact::unknown("its libssl is not shared"),
+                ..bill()
+            });
+            assert_eq!(words.contains("by their share"), is_estimated, "{words}");
+            assert_eq!(
+                words.contains("Signatures and handshakes are not"),
+                is_estimated,
+                "{words}"
+            );
+        }
     }
 
     #[test]
