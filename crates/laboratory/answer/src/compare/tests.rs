@@ -5,7 +5,7 @@ use crate::analysis::tests::scene::{CBC, CHACHA, GCM, SPREAD, Scene};
 use proptest::prelude::*;
 use stats::{Decision, Direction, Estimate};
 use study::testing::server;
-use trial::Limit;
+use trial::{Limit, Obtained};
 
 fn bulk(figures: &[f64]) -> Scene {
     let mut scene = Scene::suites(&[server("nginx")], &[GCM, CHACHA, CBC]);
@@ -192,6 +192,45 @@ fn what_else_differs_is_shown_with_its_cells() {
             ("load.connections".to_owned(), connections, Some(1)),
         ]
     );
+}
+
+#[test]
+fn one_trial_that_negotiated_something_else_is_named_with_its_cell() {
+    type Change = fn(&mut Obtained, String);
+    let all: [(&str, [&str; 2], Change); 9] = [
+        ("HTTP", ["HTTP/1.1", "HTTP/2"], |of, http| of.http = [(http, 64)].into()),
+        ("TLS", ["1.2", "1.3"], |of, tls| of.tls = [(tls, 64)].into()),
+        ("suite", [GCM, CHACHA], |of, suite| of.suite = [(suite, 64)].into()),
+        ("group", ["secp256r1", "x25519"], |of, group| of.group = [(group, 64)].into()),
+        ("signature scheme", ["ecdsa_secp256r1_sha256", "ed25519"], |of, scheme| {
+            of.signature_scheme = [(scheme, 64)].into();
+        }),
+        ("certificate key", ["ecdsa:p256", "rsa:2048"], |of, key| {
+            of.certificate_key = [(key, 64)].into();
+        }),
+        ("server's system", ["Debian 12", "Debian 13"], |of, system| of.system = vec![system]),
+        ("TLS library", ["libssl.so.3 3.0.19", "libssl.so.3 3.5.4"], |of, library| {
+            of.library = vec![library];
+        }),
+        ("QUIC by", ["SSL_set_quic_method", "SSL_set_quic_tls_cbs"], |of, functions| {
+            of.quic_api = Some(functions);
+        }),
+    ];
+    for (what, [usual, other], set) in all {
+        let with = |value: &str| {
+            let mut scene = bulk(&[8e9, 4e9, 2e9]);
+            for round in 0..7 {
+                let value = if round == 3 { value } else { usual };
+                set(&mut scene.trial(1, round).receipt.obtained, value.to_owned());
+            }
+            scene
+        };
+        assert_eq!(compared(&with(usual), &with(usual)).differences, [], "{what}");
+        let differences = compared(&with(usual), &with(other)).differences;
+        let [one] = &differences[..] else { panic!("{what}: {differences:?}") };
+        assert_eq!((one.what.as_str(), one.a.as_str()), (what, usual));
+        assert_eq!((&one.b, one.cells), (&format!("{usual}, {other}"), Some(1)), "{what}");
+    }
 }
 
 /// A machine whose control groups allow toll this.
