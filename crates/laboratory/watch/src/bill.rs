@@ -285,9 +285,13 @@ fn notes(seen: &Observed, connections: &Fact<Count>) -> Vec<String> {
         ));
     }
     if seen.new_processes > 0 {
+        let processes = match seen.new_processes {
+            1 => "1 process".to_owned(),
+            count => format!("{} processes", units::thousands(count as u64)),
+        };
         notes.push(format!(
-            "processes of the server that began meanwhile, as after a reload: {}; the bill lacks up to {:.1} s of each",
-            seen.new_processes,
+            "{processes} of the server started while it was watched, as after a reload; the first {:.1} s of each \
+             may be missing",
             LOOK.as_secs_f64()
         ));
     }

@@ -89,10 +89,10 @@ impl Touched {
             return Ok(());
         }
         Err(format!(
-            "{} takes the server {}, and what toll negotiates with it {} on its own: clients negotiate something else, or \
-             that time is not spent on it",
-            self.operation.words(),
+            "the server takes {} for {} and toll bench {} for one of the kind that toll negotiated: clients negotiate \
+             another kind, or the server spends that time on other work",
             microseconds(took),
+            self.operation.words(),
             microseconds(self.now.median)
         ))
     }
@@ -534,7 +534,7 @@ mod tests {
     #[test]
     fn what_is_not_measured_or_costs_the_server_something_else_is_not_listed() {
         let (_, whys) = priced(&bill(), &costs(30.0), &[]);
-        assert!(whys.iter().any(|why| why.contains("a signature takes the server")), "{whys:?}");
+        assert!(whys.iter().any(|why| why.contains("µs for a signature")), "{whys:?}");
         let none = Outcome::None(NoFigure { why: "refused".to_owned(), reason: Reason::Refused });
         let mut refused = costs(335.0);
         for row in &mut refused.rows {
