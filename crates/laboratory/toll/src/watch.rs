@@ -50,8 +50,9 @@ pub(crate) struct Arguments {
 
     /// Measure what changes would save, without asking
     ///
-    /// That takes some 20 seconds of a CPU that the server does not use, after it was watched: toll bench measures
-    /// signatures, key exchanges, records and handshakes with the server's own OpenSSL. On a terminal toll asks.
+    /// That takes about 20 seconds of a CPU that the server does not use, after it was watched, and as long again for
+    /// each of the systems of make systems: toll bench measures signatures, key exchanges, records and handshakes with
+    /// the server's own OpenSSL and with theirs. On a terminal toll asks.
     #[arg(long)]
     measure: bool,
 
@@ -85,8 +86,9 @@ ends: what the kernel samples and counts ends with the process.
 Exit codes: 0 there is a bill; 2 the server cannot be found or watched; 3 it is no bill, and why is
 in its first line; 130 interrupted.";
 
-/// Quiet samples of each cost, and how long all of them may take.
+/// Quiet samples of each cost, about how long all of them take, and how long they may take.
 const SAMPLES: &str = "60";
+const USUAL_BENCH: Duration = Duration::from_secs(20);
 const LONGEST_BENCH: Duration = Duration::from_secs(180);
 /// The longest window: what is kept of it is bounded, what changes within a day is not one bill.
 const LONGEST: Nanos = Nanos(24 * 3_600_000_000_000);
@@ -181,10 +183,11 @@ impl Arguments {
         if is_over || !(self.measure || can_ask) {
             return Ok(false);
         }
+        let systems = targets::systems();
+        let wants =
+            |cpu: &CpuList| self.measure || is_wanted(&question(cpu, &systems), interrupted);
         let priced = match watched.to_measure() {
-            Ok(wanted) if self.measure || is_wanted(&wanted.cpu, interrupted) => {
-                self.measure(&wanted, interrupted)
-            }
+            Ok(wanted) if wants(&wanted.cpu) => self.measure(&wanted, &systems, interrupted),
             Err(why) if self.measure => Err(why),
             Ok(_) | Err(_) => return Ok(false),
         };
@@ -194,14 +197,14 @@ impl Arguments {
         Ok(true)
     }
 
-    /// What operations of TLS cost with the server's library, and in the systems that are here, by name.
+    /// What operations of TLS cost with the server's library, and in these systems, by name.
     fn measure(
         &self,
         wanted: &ToMeasure,
+        systems: &[String],
         interrupted: &AtomicBool,
     ) -> Result<(Costs, Vec<(String, Costs)>), String> {
         let line = ProgressLine::new(!self.json, "{bar:24} {wide_msg}");
-        let systems = targets::systems();
         let show = |done: usize| {
             line.show(done as u64, 1 + systems.len() as u64, || {
                 format!("measuring operations of TLS on CPU {}", wanted.cpu)
@@ -224,11 +227,22 @@ impl Arguments {
     }
 }
 
+/// Whether to measure, with about how long that takes: the server's OpenSSL, and that of each system.
+fn question(cpu: &CpuList, systems: &[String]) -> String {
+    let takes = USUAL_BENCH.as_secs() * (1 + systems.len() as u64);
+    let others = match systems {
+        [] => String::new(),
+        systems => format!(" and those of {}", systems.join(", ")),
+    };
+    format!(
+        "\nMeasure what changes would save? That takes about {takes} s on CPU {cpu}, which the server does not use, for \
+         its OpenSSL{others}. [y/N] "
+    )
+}
+
 /// Asks on the terminal. Ctrl-C, like the end of the input, is a no at once: a read alone would wait for the next line.
-fn is_wanted(cpu: &CpuList, interrupted: &AtomicBool) -> bool {
-    crate::print_beside(format_args!(
-        "\nMeasure what changes would save, some 20 s on CPU {cpu}, which the server does not use? [y/N] "
-    ));
+fn is_wanted(question: &str, interrupted: &AtomicBool) -> bool {
+    crate::print_beside(question);
     let input = std::io::stdin();
     while !interrupted.load(Ordering::Relaxed) {
         let mut waiting = [PollFd::new(&input, PollFlags::IN)];
@@ -375,6 +389,17 @@ pub(crate) fn compare(a: &Bill, b: &Bill) -> Result<Exit, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_question_has_the_time_of_every_system() {
+        let cpu = CpuList::allowed().unwrap().first(1);
+        let two = vec!["debian-12".to_owned(), "debian-13".to_owned()];
+        for (systems, takes) in [(Vec::new(), " 20 s "), (two, " 60 s ")] {
+            let question = question(&cpu, &systems);
+            assert!(question.contains(takes), "{question}");
+            assert!(systems.iter().all(|name| question.contains(name)), "{question}");
+        }
+    }
 
     #[test]
     fn what_measures_for_too_long_is_ended_and_not_called_interrupted() {
