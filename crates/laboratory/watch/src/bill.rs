@@ -274,7 +274,8 @@ fn notes(seen: &Observed, connections: &Fact<Count>) -> Vec<String> {
     let mut notes = Vec::new();
     if seen.hides_kernel {
         notes.push(
-            "the kernel hides the names of its functions, so that its work is `other`: run toll as root"
+            "the kernel hides the names of its functions, so that its work is `other`, encryption by its TLS too: run \
+             toll as root"
                 .to_owned(),
         );
     }
