@@ -344,9 +344,11 @@ impl Sampler {
         let mappings = self.images.mapped_by(pid);
         let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
         for map in &mappings {
-            let is_known = self.seen.libraries.iter().any(|known| known.file == map.file);
-            if self.sorter.is_tls_library(&map.image.name) && !is_known {
-                self.seen.libraries.push(map.clone());
+            let libraries = &mut self.seen.libraries;
+            match libraries.iter_mut().find(|known| known.file == map.file) {
+                Some(known) => known.is_deleted |= map.is_deleted,
+                None if self.sorter.is_tls_library(&map.image.name) => libraries.push(map.clone()),
+                None => {}
             }
         }
         let memory = Memory { mappings, name: name.trim().to_owned(), read: Instant::now() };
@@ -391,6 +393,10 @@ impl Sampler {
         let mut threads = std::mem::take(&mut self.threads);
         for watched in threads.values_mut() {
             self.take_rest(watched);
+        }
+        // A library may have been replaced since its mapping was read.
+        for pid in self.memories.keys().copied().collect::<Vec<u32>>() {
+            self.map(pid);
         }
         if let Err(why) = &self.probes {
             self.seen.calls = Err(why.clone());

@@ -258,23 +258,34 @@ fn a_library_that_is_replaced_under_way_is_counted_and_named() {
     if !can_watch() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let library = copied_libraries(folder.path());
-    let nginx = Nginx::start(&RSA, Some(folder.path()));
-    let moved = folder.path().join("newer");
-    std::fs::copy(&library, &moved).unwrap();
-    std::fs::rename(&moved, &library).unwrap();
-    let watching = started(&mut nginx.watch(&["--json", "--duration", "5min"]));
-    nginx.load(300);
-    watching.send("-INT");
-    let bill = json(&watching.finish());
-    // They are counted in the library that runs.
-    let count = bill["signatures"]["count"].as_u64().unwrap();
-    assert!(count.abs_diff(nginx.log_lines() as u64) <= 3, "{bill}");
-    let libraries = bill["libraries"].as_array().unwrap();
-    let is_crypto = |of: &&Value| of["path"] == library.display().to_string();
-    assert_eq!(libraries.iter().find(is_crypto).unwrap()["is_replaced"], true);
-    assert!(bill["notes"].to_string().contains("was replaced"), "{bill}");
+    for is_watched in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let library = copied_libraries(folder.path());
+        let nginx = Nginx::start(&RSA, Some(folder.path()));
+        let replace = || {
+            let moved = folder.path().join("newer");
+            std::fs::copy(&library, &moved).unwrap();
+            std::fs::rename(&moved, &library).unwrap();
+        };
+        if !is_watched {
+            replace();
+        }
+        let watching = started(&mut nginx.watch(&["--json", "--duration", "5min"]));
+        nginx.load(150);
+        if is_watched {
+            replace();
+        }
+        nginx.load(150);
+        watching.send("-INT");
+        let bill = json(&watching.finish());
+        // They are counted in the library that runs.
+        let count = bill["signatures"]["count"].as_u64().unwrap();
+        assert!(count.abs_diff(nginx.log_lines() as u64) <= 3, "{bill}");
+        let libraries = bill["libraries"].as_array().unwrap();
+        let is_crypto = |of: &&Value| of["path"] == library.display().to_string();
+        assert_eq!(libraries.iter().find(is_crypto).unwrap()["is_replaced"], true, "{bill}");
+        assert!(bill["notes"].to_string().contains("was replaced"), "{bill}");
+    }
 }
 
 #[test]
