@@ -371,8 +371,8 @@ mod tests {
     use std::collections::{BTreeSet, HashMap};
     use std::time::Duration;
 
-    fn bill(samples: &[(Sorted, u64)]) -> Bill {
-        let seen = Observed {
+    fn observed(samples: &[(Sorted, u64)]) -> Observed {
+        Observed {
             window: Duration::from_secs(10),
             ended: None,
             cpu_s: Fact::Known(8.0),
@@ -387,9 +387,16 @@ mod tests {
             hides_kernel: false,
             libraries: Vec::new(),
             own_cpu_s: 0.0,
-        };
+        }
+    }
+
+    fn of(seen: &Observed) -> Bill {
         let server = ServerProcess { name: "server".to_owned(), pid: 7, found_at_port: None };
-        Bill::of(server, &seen, Fact::unknown("it was not asked"))
+        Bill::of(server, seen, Fact::unknown("it was not asked"))
+    }
+
+    fn bill(samples: &[(Sorted, u64)]) -> Bill {
+        of(&observed(samples))
     }
 
     #[test]
@@ -404,6 +411,27 @@ mod tests {
         assert_eq!(stripped.not_sorted[&NotSorted::NoNames].samples, 500);
         assert!(!stripped.not_tls.contains_key(&Class::HttpServer));
         assert_eq!(bill(&[kernel]).no_bill, Some(NoBill::NoTls));
+    }
+
+    #[test]
+    fn samples_that_were_lost_are_named_and_more_than_a_tenth_of_them_are_no_bill() {
+        let samples = [(Sorted::Tls(TlsPart::Records), 500), (Sorted::NotTls(Class::TcpIp), 400)];
+        for (lost, no_bill) in [(0, None), (90, None), (120, Some(NoBill::Lost))] {
+            let bill = of(&Observed { lost, ..observed(&samples) });
+            assert_eq!((bill.no_bill, bill.samples, bill.lost_samples), (no_bill, 900, lost));
+            let is_named = bill.notes.iter().any(|note| note.contains("were lost"));
+            assert_eq!(is_named, lost > 0, "{:?}", bill.notes);
+        }
+    }
+
+    #[test]
+    fn connections_whose_ends_the_kernel_had_no_room_to_tell_are_no_exact_count() {
+        for is_short in [false, true] {
+            let sent = SentBytes { connections: 300, bytes: 1 << 20, is_short };
+            let bill = of(&Observed { sent: Fact::Known(sent), ..observed(&[]) });
+            let count = bill.connections.known().unwrap();
+            assert_eq!((count.count, count.is_exact), (300, !is_short));
+        }
     }
 
     #[test]

@@ -542,6 +542,14 @@ mod tests {
         }
         let (levers, whys) = priced(&bill(), &refused, &[]);
         assert!(levers.is_empty() && whys.iter().any(|why| why.contains("refused")), "{whys:?}");
+        // Others ran where it was measured.
+        let mut disturbed = costs(335.0);
+        for row in &mut disturbed.rows {
+            let Outcome::Measured(measured) = &mut row.outcome else { continue };
+            measured.quality = Quality::Disturbed;
+        }
+        let (levers, whys) = priced(&bill(), &disturbed, &[]);
+        assert!(levers.is_empty() && whys.iter().any(|why| why.contains("CPU 3")), "{whys:?}");
     }
 
     #[test]
