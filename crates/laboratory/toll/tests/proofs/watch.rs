@@ -60,6 +60,11 @@ impl Nginx {
         watch(&self.master.pid().to_string(), arguments)
     }
 
+    /// The bill of it while something happens, to which the process that watches is given.
+    fn bill_while(&self, happens: impl FnOnce(&Killed)) -> Value {
+        bill_while(&self.master.pid().to_string(), happens)
+    }
+
     /// A full handshake and a request each, from the other CPU.
     fn load(&self, count: u32) {
         let output = self.connections().args(["-n", &count.to_string()]).output().unwrap();
@@ -102,6 +107,16 @@ fn started(command: &mut Command) -> Killed {
     watching
 }
 
+/// The bill of a server while something happens.
+fn bill_while(server: &str, happens: impl FnOnce(&Killed)) -> Value {
+    let watching = started(&mut watch(server, &["--json", "--duration", "5min"]));
+    happens(&watching);
+    watching.send("-INT");
+    let output = watching.finish();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    json(&output)
+}
+
 /// Of all threads, in ns (schedstat of `/proc`).
 fn cpu_time(pid: u32) -> u64 {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
@@ -137,12 +152,7 @@ fn counts_are_those_of_the_servers_log_and_lines_add_up() {
         return;
     }
     let nginx = Nginx::start(&RSA, None);
-    let watching = started(&mut nginx.watch(&["--json", "--duration", "5min"]));
-    nginx.load(1_000);
-    watching.send("-INT");
-    let output = watching.finish();
-    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
-    let bill = json(&output);
+    let bill = nginx.bill_while(|_| nginx.load(1_000));
     let logged = nginx.log_lines() as f64;
     assert!(logged >= 1_000.0, "{logged}");
     for counted in ["signatures", "handshakes", "connections"] {
@@ -198,10 +208,8 @@ fn a_server_without_traffic_or_without_tls_has_no_bill() {
     assert!(text(&output.stdout).contains("too few for a bill"), "{}", text(&output.stdout));
     // Another program's process.
     let busy = Killed::start(Command::new("cat").arg("/dev/zero").stdout(Stdio::null()));
-    let watching = started(&mut watch(&busy.pid().to_string(), &["--json", "-d", "5min"]));
-    until_it_has_worked(busy.pid(), 1_500_000_000);
-    watching.send("-INT");
-    let bill = json(&watching.finish());
+    let works = |_: &Killed| until_it_has_worked(busy.pid(), 1_500_000_000);
+    let bill = bill_while(&busy.pid().to_string(), works);
     assert_eq!(bill["no_bill"], "no-tls", "{bill}");
     // Without a port nobody knows what it sends.
     assert!(bill["sent"]["not_available_here"].to_string().contains("port"), "{bill}");
@@ -270,14 +278,13 @@ fn a_library_that_is_replaced_under_way_is_counted_and_named() {
         if !is_watched {
             replace();
         }
-        let watching = started(&mut nginx.watch(&["--json", "--duration", "5min"]));
-        nginx.load(150);
-        if is_watched {
-            replace();
-        }
-        nginx.load(150);
-        watching.send("-INT");
-        let bill = json(&watching.finish());
+        let bill = nginx.bill_while(|_| {
+            nginx.load(150);
+            if is_watched {
+                replace();
+            }
+            nginx.load(150);
+        });
         // They are counted in the library that runs.
         let count = bill["signatures"]["count"].as_u64().unwrap();
         assert!(count.abs_diff(nginx.log_lines() as u64) <= 3, "{bill}");
@@ -348,22 +355,21 @@ fn processes_that_begin_meanwhile_are_in_the_bill_and_connections_without_tls_ar
         return;
     }
     let nginx = Nginx::start(&RSA, None);
-    let watching = started(&mut nginx.watch(&["--json", "--duration", "5min"]));
-    nginx.load(300);
-    nginx.master.send("-HUP");
-    let worker = support::children(nginx.master.pid());
-    until("it has reloaded", || {
-        let now = support::children(nginx.master.pid());
-        now.len() == 1 && now != worker
+    let bill = nginx.bill_while(|_| {
+        nginx.load(300);
+        let worker = support::children(nginx.master.pid());
+        nginx.master.send("-HUP");
+        until("it has reloaded", || {
+            let now = support::children(nginx.master.pid());
+            now.len() == 1 && now != worker
+        });
+        // Longer than a new process may stay unseen.
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        nginx.load(300);
+        for _ in 0..100 {
+            drop(std::net::TcpStream::connect(("127.0.0.1", nginx.port)).unwrap());
+        }
     });
-    // Longer than a new process may stay unseen.
-    std::thread::sleep(std::time::Duration::from_secs(1));
-    nginx.load(300);
-    for _ in 0..100 {
-        drop(std::net::TcpStream::connect(("127.0.0.1", nginx.port)).unwrap());
-    }
-    watching.send("-INT");
-    let bill = json(&watching.finish());
     let logged = nginx.log_lines() as u64;
     let count = bill["signatures"]["count"].as_u64().unwrap();
     assert!(count.abs_diff(logged) <= 5, "{count} of {logged}: {bill}");
@@ -381,11 +387,11 @@ fn tls_in_a_program_without_names_is_not_sorted_and_is_no_bill() {
     support::run(Command::new("strip").arg("-o").arg(&stripped).arg(support::toll_path()));
     let options = ["--library", "rustls-ring"];
     let server = Serve::pinned_by(Command::new(&stripped), "127.0.0.1", &options);
-    let watching = started(&mut watch(&server.pid(), &["--json", "-d", "5min"]));
-    let _load = Killed::piped(server.load("bytes/64KiB").args(["-c", "4", "-d", "60s", "--json"]));
-    until_it_has_worked(server.process.pid(), 1_500_000_000);
-    watching.send("-INT");
-    let bill = json(&watching.finish());
+    let bill = bill_while(&server.pid(), |_| {
+        let mut load = server.load("bytes/64KiB");
+        let _load = Killed::piped(load.args(["-c", "4", "-d", "60s", "--json"]));
+        until_it_has_worked(server.process.pid(), 1_500_000_000);
+    });
     assert_eq!(bill["no_bill"], "not-sorted", "{bill}");
     let samples = bill["samples"].as_u64().unwrap();
     let unnamed = bill["not_sorted"]["no-names"]["samples"].as_u64().unwrap();
@@ -408,14 +414,13 @@ fn samples_that_toll_had_no_time_to_read_are_lost_and_are_no_bill() {
         return;
     }
     let busy = Killed::start(Command::new("cat").arg("/dev/zero").stdout(Stdio::null()));
-    let watching = started(&mut watch(&busy.pid().to_string(), &["--json", "--duration", "5min"]));
-    until_it_has_worked(busy.pid(), 300_000_000);
-    watching.send("-STOP");
-    until_it_has_worked(busy.pid(), 2_000_000_000);
-    watching.send("-CONT");
-    until_it_has_worked(busy.pid(), 300_000_000);
-    watching.send("-INT");
-    let bill = json(&watching.finish());
+    let bill = bill_while(&busy.pid().to_string(), |watching| {
+        until_it_has_worked(busy.pid(), 300_000_000);
+        watching.send("-STOP");
+        until_it_has_worked(busy.pid(), 2_000_000_000);
+        watching.send("-CONT");
+        until_it_has_worked(busy.pid(), 300_000_000);
+    });
     assert!(bill["lost_samples"].as_u64().unwrap() > 100, "{bill}");
     assert_eq!(bill["no_bill"], "lost");
     assert!(bill["notes"].to_string().contains("lost"), "{bill}");
@@ -436,18 +441,17 @@ fn a_server_in_a_container_is_watched_from_outside() {
     );
     nginx.arg(libraries.path()).arg(first_cpu().to_string());
     let nginx = Nginx::of(nginx, &RSA, "");
-    let watching = started(&mut nginx.watch(&["--json", "--duration", "5min"]));
-    let load = Command::new("nsenter")
-        .args(["--net", "-t", &nginx.master.pid().to_string()])
-        .arg(support::toll_path())
-        .args(["load", &format!("https://127.0.0.1:{}/", nginx.port), "--insecure", "-c", "4"])
-        .args(["--operation", "one-request-per-connection", "-n", "500", "-d", "60s", "--json"])
-        .args(["--cpus", &last_cpu().to_string()])
-        .output()
-        .unwrap();
-    assert!(load.status.success(), "{}", text(&load.stderr));
-    watching.send("-INT");
-    let bill = json(&watching.finish());
+    let bill = nginx.bill_while(|_| {
+        let load = nginx.connections();
+        let inside = Command::new("nsenter")
+            .args(["--net", "-t", &nginx.master.pid().to_string()])
+            .arg(load.get_program())
+            .args(load.get_args())
+            .args(["-n", "500"])
+            .output()
+            .unwrap();
+        assert!(inside.status.success(), "{}", text(&inside.stderr));
+    });
     let logged = nginx.log_lines() as u64;
     for counted in ["signatures", "handshakes", "connections"] {
         let count = bill[counted]["count"].as_u64().unwrap();
