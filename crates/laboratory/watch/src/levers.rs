@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use capacity::{Kind, LEVERS, To};
 use observe::Fact;
-use primitives::sampler::Quality;
+use primitives::sampler::{Quality, Quartiles};
 use primitives::{
     Agreement, Algorithm, Curve, Handshake, Protection, Row, RsaBits, Side, Signing, Way,
 };
@@ -29,14 +29,6 @@ pub const RECORD_BYTES: u64 = 16 << 10;
 /// An operation that takes the server more than this many times what toll bench measured, or less than the inverse, is
 /// another one than was measured.
 const LARGEST_RATIO: f64 = 2.5;
-
-/// What an operation costs, in seconds: the middle half of the samples.
-#[derive(Debug, Clone, Copy)]
-struct Cost {
-    low: f64,
-    median: f64,
-    high: f64,
-}
 
 /// What a change makes cheaper or dearer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,8 +57,9 @@ struct Touched {
     share: Share,
     /// What each takes the server, in seconds; `None` where they were not counted.
     took: Option<f64>,
-    now: Cost,
-    then: Cost,
+    /// What toll bench has measured, in seconds.
+    now: Quartiles,
+    then: Quartiles,
 }
 
 /// A part of the server's CPU, with its interval.
@@ -139,7 +132,8 @@ impl Costs {
         self.rows.first().map_or("", |row| &row.library_title)
     }
 
-    fn of(&self, algorithm: Algorithm) -> Result<Cost, String> {
+    /// In seconds.
+    fn of(&self, algorithm: Algorithm) -> Result<Quartiles, String> {
         let name = algorithm.name();
         let row = self.rows.iter().find(|row| row.key.algorithm == algorithm);
         let outcome = &row.ok_or_else(|| format!("{name} is not measured"))?.outcome;
@@ -152,10 +146,7 @@ impl Costs {
                 self.cpu
             ));
         }
-        let seconds = |cycles: f64| cycles / measured.core_hz;
-        let cycles = measured.cycles_per_op;
-        let (low, median, high) = (cycles.low, cycles.median, cycles.high);
-        Ok(Cost { low: seconds(low), median: seconds(median), high: seconds(high) })
+        Ok(measured.cycles_per_op.per(measured.core_hz))
     }
 }
 
@@ -340,10 +331,11 @@ impl Pricing<'_> {
             let short = self.costs.of(RESUMED)?;
             let mean = |resumed: f64| {
                 let of = |full: f64, short: f64| full * (1.0 - resumed) + short * resumed;
-                let [low, median, high] =
-                    [(full.low, short.low), (full.median, short.median), (full.high, short.high)]
-                        .map(|(full, short)| of(full, short));
-                Cost { low, median, high }
+                Quartiles {
+                    low: of(full.low, short.low),
+                    median: of(full.median, short.median),
+                    high: of(full.high, short.high),
+                }
             };
             let parts = [TlsPart::PrivateKeys, TlsPart::KeyExchange, TlsPart::Library];
             let parts = parts.iter().filter_map(|part| self.bill.parts.get(part));
@@ -435,7 +427,6 @@ mod tests {
     use crate::image::Images;
     use crate::words::tests::bill;
     use primitives::row::{Measured, NoFigure, Outcome, Reason};
-    use primitives::sampler::Quartiles;
     use primitives::{Cache, CycleSource, Hardware, RowKey};
 
     fn row(algorithm: Algorithm, microseconds: f64) -> Row {
