@@ -211,10 +211,15 @@ impl Bill {
         }
     }
 
+    /// Of a part without samples nothing.
+    pub(crate) fn part(&self, part: TlsPart) -> Share {
+        self.parts.get(&part).copied().unwrap_or(Share::NONE)
+    }
+
     /// The CPU time of a signature, in seconds; `None` where signatures are few or were not counted.
     pub fn signature_s(&self) -> Option<f64> {
         let count = self.signatures.known()?.count;
-        let share = self.parts.get(&TlsPart::PrivateKeys)?;
+        let share = self.part(TlsPart::PrivateKeys);
         let is_enough = count >= 100 && share.samples >= 100;
         is_enough.then_some(share.share * self.cpu_s.known()? / count as f64)
     }
@@ -321,14 +326,14 @@ fn shares<K: Ord + Copy>(seen: &Observed, key: impl Fn(Sorted) -> Option<K>) -> 
 impl Share {
     pub(crate) const NONE: Self = Self { samples: 0, share: 0.0, low: 0.0, high: 0.0 };
 
-    /// Of both, as if their errors were one.
-    pub(crate) fn with(self, other: &Self) -> Self {
-        Self {
-            samples: self.samples + other.samples,
-            share: self.share + other.share,
-            low: self.low + other.low,
-            high: self.high + other.high,
-        }
+    /// Of all of them, as if their errors were one.
+    pub(crate) fn sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
+        all.into_iter().fold(Self::NONE, |sum, of| Self {
+            samples: sum.samples + of.samples,
+            share: sum.share + of.share,
+            low: sum.low + of.low,
+            high: sum.high + of.high,
+        })
     }
 
     fn of(blocks: &[BTreeMap<Sorted, u64>], is_in: &dyn Fn(Sorted) -> bool) -> Self {

@@ -338,8 +338,7 @@ impl Pricing<'_> {
                 }
             };
             let parts = [TlsPart::PrivateKeys, TlsPart::KeyExchange, TlsPart::Library];
-            let parts = parts.iter().filter_map(|part| self.bill.parts.get(part));
-            let share = parts.fold(Share::NONE, Share::with);
+            let share = Share::sum(&parts.map(|part| self.bill.part(part)));
             Ok(vec![Touched {
                 operation: Operation::Handshake,
                 share,

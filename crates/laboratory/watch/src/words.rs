@@ -62,7 +62,7 @@ pub fn no_bill(bill: &Bill, reason: NoBill) -> String {
             "no TLS is seen in {name}: it has mapped no TLS library, and no function of its own is known as one of TLS"
         ),
         NoBill::NotSorted => {
-            let share: f64 = bill.not_sorted.values().map(|of| of.share).sum();
+            let share = Share::sum(bill.not_sorted.values()).share;
             let why = bill.not_sorted.iter().max_by_key(|(_, of)| of.samples);
             let why = why.map_or("", |(why, _)| why.words());
             format!("this is no bill: {:.0}% of the samples are not sorted ({why})", share * 100.0)
@@ -117,16 +117,12 @@ fn headline(bill: &Bill) -> String {
 }
 
 fn lines(bill: &Bill) -> String {
-    let (none, zero) = (Share { samples: 0, share: 0.0, low: 0.0, high: 0.0 }, 0.0);
-    let part = |part: TlsPart| bill.parts.get(&part).unwrap_or(&none);
-    let mut rows: Vec<(f64, &str, String)> = TlsPart::ALL
-        .into_iter()
-        .map(|of| (part(of).share, of.words(), details(bill, of)))
-        .collect();
-    let not_tls = bill.not_tls.values().map(|of| of.share).sum();
+    let row = |of: TlsPart| (bill.part(of).share, of.words(), details(bill, of));
+    let mut rows = Vec::from(TlsPart::ALL.map(row));
+    let not_tls = Share::sum(bill.not_tls.values()).share;
     rows.push((not_tls, "not TLS", not_tls_in_words(bill)));
-    let not_sorted: f64 = bill.not_sorted.values().map(|of| of.share).sum();
-    if not_sorted > zero {
+    let not_sorted = Share::sum(bill.not_sorted.values()).share;
+    if not_sorted > 0.0 {
         let whys = bill.not_sorted.iter();
         let whys: Vec<&str> = whys.map(|(why, _)| why.words()).collect();
         rows.push((not_sorted, "not sorted", whys.join("; ")));
@@ -138,10 +134,11 @@ fn lines(bill: &Bill) -> String {
             0 if *share > 0.0 => "<1".to_owned(),
             percent => percent.to_string(),
         };
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "{:>4}%  {label:<LABEL$}{details}", percent);
+        let line = format!("{percent:>4}%  {label:<LABEL$}{details}");
+        text += line.trim_end();
+        text += "\n";
     }
-    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    text
 }
 
 /// Whole numbers of percent that add up to 100, by the largest remainders.
@@ -343,30 +340,26 @@ pub fn compared(a: &Bill, b: &Bill) -> Result<String, String> {
     };
     let (of_a, of_b) = (cores(a)?, cores(b)?);
     let mut text = format!("{:<18}{:>12}{:>12}  change, cores\n", "cores", "A", "B");
-    let none = Share::NONE;
-    let mut line = |label: &str, a: &Share, b: &Share| {
+    let mut line = |label: &str, of: &dyn Fn(&Bill) -> Share| {
+        let (a, b) = (of(a), of(b));
         // Both errors are independent.
-        let half = |of: &Share, cores: f64| (of.high - of.low) / 2.0 * cores;
+        let half = |of: Share, cores: f64| (of.high - of.low) / 2.0 * cores;
         let error = half(a, of_a).hypot(half(b, of_b));
         let (a, b) = (a.share * of_a, b.share * of_b);
         let (low, high) = (b - a - error, b - a + error);
         let sure = if low <= 0.0 && high >= 0.0 { ", not decided" } else { "" };
+        let change = b - a;
+        // Writing to a String cannot fail.
         let _ = writeln!(
             text,
-            "{label:<18}{a:>12.3}{b:>12.3}  {:+.3} [{low:+.3}, {high:+.3}]{sure}",
-            b - a
+            "{label:<18}{a:>12.3}{b:>12.3}  {change:+.3} [{low:+.3}, {high:+.3}]{sure}"
         );
     };
     for part in TlsPart::ALL {
-        line(
-            part.words(),
-            a.parts.get(&part).unwrap_or(&none),
-            b.parts.get(&part).unwrap_or(&none),
-        );
+        line(part.words(), &|bill: &Bill| bill.part(part));
     }
-    line("TLS", &a.tls, &b.tls);
-    let rest = |bill: &Bill| bill.not_tls.values().fold(Share::NONE, |all, of| all.with(of));
-    line("not TLS", &rest(a), &rest(b));
+    line("TLS", &|bill: &Bill| bill.tls);
+    line("not TLS", &|bill: &Bill| Share::sum(bill.not_tls.values()));
     let _ = writeln!(text, "{:<18}{of_a:>12.3}{of_b:>12.3}  {:+.3}", "all", of_b - of_a);
     let rate =
         |of: &Fact<Count>| of.known().map_or("not counted".to_owned(), |of| per_second("", of));
