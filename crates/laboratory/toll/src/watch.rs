@@ -1,19 +1,17 @@
 //! `toll watch`: the bill of a server that runs.
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{BufRead, ErrorKind, IsTerminal, Read, Seek};
+use std::io::{BufRead, ErrorKind, IsTerminal};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cpus::CpuList;
 use observe::{Machine, ServerProcess, Transport};
 use primitives::Row;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use targets::{Captured, ServerPid};
+use targets::{Captured, NotEnded, ServerPid};
 use units::Nanos;
 use watch::{Bill, Costs, ToMeasure, WatchError, Watched};
 
@@ -290,13 +288,11 @@ fn bench(wanted: &ToMeasure, of: Of<'_>, interrupted: &AtomicBool) -> Result<Cos
     }
     let child = Captured::start(Path::new("env"), arguments, &[], &wanted.cpu);
     let mut child = child.map_err(|(program, error)| format!("{}: {error}", program.display()))?;
-    let status = ended(&mut child, interrupted, LONGEST_BENCH)?;
-    let read = |mut file: File| {
-        let mut printed = String::new();
-        file.rewind().and_then(|()| file.read_to_string(&mut printed)).map_err(text)?;
-        Ok::<String, String>(printed)
-    };
-    let (printed, said) = (read(child.stdout)?, read(child.stderr)?);
+    let status = child.ended(LONGEST_BENCH, interrupted, &mut |_| ()).map_err(|why| match why {
+        NotEnded::Interrupted => "the measurement was interrupted".to_owned(),
+        NotEnded::TooLong => format!("toll bench took longer than {} s", LONGEST_BENCH.as_secs()),
+    })?;
+    let [printed, said] = child.written().map_err(text)?;
     let Ok(Benched { rows }) = serde_json::from_str(&printed) else {
         let why = said.lines().last().unwrap_or("it says nothing");
         return Err(format!("toll bench ended with {status}: {why}"));
@@ -313,30 +309,6 @@ fn bench(wanted: &ToMeasure, of: Of<'_>, interrupted: &AtomicBool) -> Result<Cos
         }
     }
     Ok(Costs { rows, cpu: wanted.cpu.as_slice()[0] })
-}
-
-/// Waits for what measures.
-///
-/// # Errors
-/// It was interrupted, or took longer.
-fn ended(
-    child: &mut Captured,
-    interrupted: &AtomicBool,
-    longest: Duration,
-) -> Result<ExitStatus, String> {
-    let begin = Instant::now();
-    loop {
-        if let Some(status) = child.process.exited() {
-            return Ok(status);
-        }
-        if interrupted.load(Ordering::Relaxed) {
-            return Err("the measurement was interrupted".to_owned());
-        }
-        if begin.elapsed() > longest {
-            return Err(format!("toll bench took longer than {} s", longest.as_secs()));
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 /// A line as it fits the terminal, with its indentation.
@@ -399,16 +371,5 @@ mod tests {
             assert!(question.contains(takes), "{question}");
             assert!(systems.iter().all(|name| question.contains(name)), "{question}");
         }
-    }
-
-    #[test]
-    fn what_measures_for_too_long_is_ended_and_not_called_interrupted() {
-        let why = |is_interrupted: bool, longest: Duration| {
-            let cpu = CpuList::allowed().unwrap().first(1);
-            let child = Captured::start(Path::new("sleep"), vec!["600".into()], &[], &cpu);
-            ended(&mut child.unwrap(), &AtomicBool::new(is_interrupted), longest).unwrap_err()
-        };
-        assert!(why(false, Duration::ZERO).contains("longer"));
-        assert!(why(true, LONGEST_BENCH).contains("interrupted"));
     }
 }

@@ -52,7 +52,7 @@ mod target_dir;
 mod warm_up;
 
 pub use backend::{Backend, BackendConnections, SUITE as BACKEND_SUITE};
-pub use captured::{Captured, unnamed};
+pub use captured::{Captured, NotEnded, unnamed};
 pub use command_line::CommandLine;
 pub use counters::{AcceleratorCounts, BatchCounts, Calls, KeyUse, SendCounters, UseCounts};
 pub use crypto::{Aes, CRYPTO_TAKES, Crypto, CryptoFacts};

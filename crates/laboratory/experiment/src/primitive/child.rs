@@ -4,17 +4,15 @@
 //! can only be masked for a whole process. It also leaves the process that runs the study as it is.
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use primitives::row::{NoFigure, Outcome, Reason};
 use primitives::{CycleSource, Row, hardware};
 use serde::Deserialize;
 use study::primitive::{Part, Primitives, What};
-use targets::Captured;
+use targets::{Captured, NotEnded};
 
 use super::run::{Meter, PartReading};
 
@@ -24,8 +22,6 @@ pub struct Child {
     program: PathBuf,
 }
 
-/// Between two checks whether it has ended.
-const POLL: Duration = Duration::from_millis(50);
 /// A part may take this many times its forecast, and [`AT_LEAST`] more: nearly all of its samples
 /// may be disturbed, and operations such as RSA are longer than a sample.
 const TIMES_THE_FORECAST: u32 = 20;
@@ -79,24 +75,17 @@ impl Child {
                 format!("toll bench cannot be started: {}: {error}", program.display())
             },
         )?;
-        let began = Instant::now();
-        let status = loop {
-            if let Some(status) = child.process.exited() {
-                break status;
-            }
-            if interrupt.load(Relaxed) {
-                return Ok(Once::Interrupted);
-            }
-            if began.elapsed() > limit {
+        let status = match child.ended(limit, interrupt, report) {
+            Ok(status) => status,
+            Err(NotEnded::Interrupted) => return Ok(Once::Interrupted),
+            Err(NotEnded::TooLong) => {
                 let limit = limit.as_secs();
                 return Err(format!("toll bench did not end within {limit} s"));
             }
-            report(began.elapsed());
-            std::thread::sleep(POLL);
         };
-        let read = |file| written(file).map_err(|error| format!("its output: {error}"));
-        let why = last_line(&read(child.stderr)?);
-        match serde_json::from_str::<Output>(&read(child.stdout)?) {
+        let [output, log] = child.written().map_err(|error| format!("its output: {error}"))?;
+        let why = last_line(&log);
+        match serde_json::from_str::<Output>(&output) {
             Ok(Output { interrupted: false, reading }) => Ok(Once::Measured(reading)),
             Ok(_) => Ok(Once::Interrupted),
             Err(_) if status.code() == Some(REFUSED) && !why.is_empty() => Ok(Once::Refused(why)),
@@ -169,14 +158,6 @@ fn not_here(part: &Part<'_>, library: &str, why: &str) -> Vec<Row> {
         outcome: Outcome::None(NoFigure { why: why.clone(), reason: Reason::Unavailable }),
     })
     .collect()
-}
-
-/// All that a program wrote, which has ended.
-fn written(mut file: File) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    file.rewind()?;
-    file.read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// What a program said last, without its own name.
