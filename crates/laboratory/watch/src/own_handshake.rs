@@ -1,5 +1,6 @@
 //! What a server prefers, by one handshake of toll's own with it, on loopback.
 
+use std::error::Error;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::Duration;
@@ -61,7 +62,7 @@ fn ask_here(listening: &[SocketAddr], name: Option<&str>) -> Fact<Preferred> {
     };
     for address in all {
         for name in &names {
-            match handshake(address, *name) {
+            match handshake(address, *name).map_err(|error| error.to_string()) {
                 Ok(preferred) => return Fact::Known(preferred),
                 Err(error) => {
                     let is_refused = error.contains("alert");
@@ -77,20 +78,17 @@ fn ask_here(listening: &[SocketAddr], name: Option<&str>) -> Fact<Preferred> {
     Fact::unknown(why)
 }
 
-fn handshake(address: SocketAddr, name: Option<&str>) -> Result<Preferred, String> {
-    let text = |error: &dyn std::fmt::Display| error.to_string();
-    let stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(|error| text(&error))?;
+fn handshake(address: SocketAddr, name: Option<&str>) -> Result<Preferred, Box<dyn Error>> {
+    let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     for set in [TcpStream::set_read_timeout, TcpStream::set_write_timeout] {
-        set(&stream, Some(PATIENCE)).map_err(|error| text(&error))?;
+        set(&stream, Some(PATIENCE))?;
     }
-    let mut builder =
-        SslConnector::builder(SslMethod::tls_client()).map_err(|error| text(&error))?;
+    let mut builder = SslConnector::builder(SslMethod::tls_client())?;
     // Whose certificate it is does not matter here: nothing is sent.
     builder.set_verify(SslVerifyMode::NONE);
-    let client = builder.build().configure().map_err(|error| text(&error))?;
+    let client = builder.build().configure()?;
     let client = client.verify_hostname(false).use_server_name_indication(name.is_some());
-    let mut stream =
-        client.connect(name.unwrap_or("localhost"), stream).map_err(|error| text(&error))?;
+    let mut stream = client.connect(name.unwrap_or("localhost"), stream)?;
     let preferred = negotiated(stream.ssl(), address).ok_or("its certificate cannot be read")?;
     // The server may be gone already.
     let _ = stream.shutdown();
