@@ -211,6 +211,11 @@ impl Bill {
         }
     }
 
+    /// CPU seconds per second.
+    pub(crate) fn cores(&self) -> Fact<f64> {
+        self.cpu_s.clone().map(|cpu| cpu / self.window_s)
+    }
+
     /// Of a part without samples nothing.
     pub(crate) fn part(&self, part: TlsPart) -> Share {
         self.parts.get(&part).copied().unwrap_or(Share::NONE)

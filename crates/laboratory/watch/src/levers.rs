@@ -306,7 +306,7 @@ impl Pricing<'_> {
 
     /// What each of so many operations per second takes the server.
     fn took(&self, share: Share, per_s: Option<f64>) -> Option<f64> {
-        let cores = self.bill.cpu_s.known()? / self.bill.window_s;
+        let cores = self.bill.cores().known().copied()?;
         per_s.filter(|rate| *rate > 0.0).map(|rate| share.share * cores / rate)
     }
 

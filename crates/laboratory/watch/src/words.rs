@@ -85,19 +85,18 @@ fn with_interval(share: f64, low: f64, high: f64) -> String {
 }
 
 fn headline(bill: &Bill) -> String {
-    let name = &bill.server.name;
+    let (name, cores) = (&bill.server.name, bill.cores());
+    let cores = cores.known();
     let sentence = match bill.no_bill {
         Some(reason) => {
             let why = no_bill(bill, reason);
-            let cores = bill.cpu_s.known().map_or_else(String::new, |cpu| {
-                format!(". It used {:.2} cores", cpu / bill.window_s)
-            });
+            let cores =
+                cores.map_or_else(String::new, |cores| format!(". It used {cores:.2} cores"));
             format!("{}{}{cores}.", why[..1].to_uppercase(), &why[1..])
         }
         None => {
             let Share { share, low, high, .. } = bill.tls;
-            let cores = bill.cpu_s.known().map_or_else(String::new, |cpu| {
-                let cores = cpu / bill.window_s;
+            let cores = cores.map_or_else(String::new, |cores| {
                 format!(", {:.2} of {cores:.2} cores", share * cores)
             });
             format!(
@@ -336,7 +335,7 @@ pub fn plan(bill: &Bill) -> Result<Vec<(&'static str, String)>, String> {
 pub fn compared(a: &Bill, b: &Bill) -> Result<String, String> {
     let cores = |bill: &Bill| match bill.no_bill {
         Some(reason) => Err(no_bill(bill, reason)),
-        None => bill.cpu_s.clone().or_why().map(|cpu| cpu / bill.window_s),
+        None => bill.cores().or_why(),
     };
     let (of_a, of_b) = (cores(a)?, cores(b)?);
     let mut text = format!("{:<18}{:>12}{:>12}  change, cores\n", "cores", "A", "B");
