@@ -209,7 +209,7 @@ impl Arguments {
             });
         };
         show(0);
-        let own = bench(wanted, Of::Library(&wanted.library), interrupted)?;
+        let own = bench(wanted, WhichOpenSsl::Library(&wanted.library), interrupted)?;
         let mut others = Vec::new();
         for (place, system) in systems.iter().enumerate() {
             if interrupted.load(Ordering::Relaxed) {
@@ -217,7 +217,7 @@ impl Arguments {
             }
             show(place + 1);
             // A system that does not run here has no lever.
-            if let Ok(costs) = bench(wanted, Of::System(system), interrupted) {
+            if let Ok(costs) = bench(wanted, WhichOpenSsl::System(system), interrupted) {
                 others.push((system.clone(), costs));
             }
         }
@@ -256,7 +256,7 @@ fn is_wanted(question: &str, interrupted: &AtomicBool) -> bool {
 }
 
 /// Whose operations are measured.
-enum Of<'a> {
+enum WhichOpenSsl<'a> {
     /// This libcrypto, with its libssl beside it.
     Library(&'a Path),
     /// The OpenSSL of this system.
@@ -270,10 +270,14 @@ struct Benched {
 }
 
 /// Measures in a process of its own, whose only OpenSSL is that library: two of one name are not told apart.
-fn bench(wanted: &ToMeasure, of: Of<'_>, interrupted: &AtomicBool) -> Result<Costs, String> {
+fn bench(
+    wanted: &ToMeasure,
+    of: WhichOpenSsl<'_>,
+    interrupted: &AtomicBool,
+) -> Result<Costs, String> {
     let text = |error: std::io::Error| error.to_string();
     let mut arguments: Vec<OsString> = Vec::new();
-    if let Of::Library(path) = of {
+    if let WhichOpenSsl::Library(path) = of {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let beside = path.with_file_name(name.replace("crypto", "ssl"));
         arguments.push(format!("LD_PRELOAD={}:{}", path.display(), beside.display()).into());
@@ -283,7 +287,7 @@ fn bench(wanted: &ToMeasure, of: Of<'_>, interrupted: &AtomicBool) -> Result<Cos
     let size = units::Bytes(watch::RECORD_BYTES).to_string();
     let options = ["--json", "--library", "openssl", "--samples", SAMPLES, "--size", &size];
     arguments.extend(options.map(OsString::from));
-    if let Of::System(name) = of {
+    if let WhichOpenSsl::System(name) = of {
         arguments.extend(["--system", name].map(OsString::from));
     }
     let child = Captured::start(Path::new("env"), arguments, &[], &wanted.cpu);
@@ -298,7 +302,7 @@ fn bench(wanted: &ToMeasure, of: Of<'_>, interrupted: &AtomicBool) -> Result<Cos
         return Err(format!("toll bench ended with {status}: {why}"));
     };
     let title = rows.first().map_or("", |row| &row.library_title);
-    if let Of::Library(path) = of {
+    if let WhichOpenSsl::Library(path) = of {
         // The loader goes on without what it cannot load.
         let bytes = std::fs::read(path).map_err(text)?;
         if !bytes.windows(title.len().max(1)).any(|part| part == title.as_bytes()) {

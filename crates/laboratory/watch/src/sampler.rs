@@ -95,7 +95,7 @@ impl Observed {
 }
 
 /// A thread that is sampled.
-struct Watched {
+struct SampledThread {
     process: u32,
     samples: Recorder,
     calls: Option<CallCounters>,
@@ -112,7 +112,7 @@ struct Sampler {
     root: u32,
     images: Images,
     memories: HashMap<u32, Memory>,
-    threads: BTreeMap<u32, Watched>,
+    threads: BTreeMap<u32, SampledThread>,
     /// The number of uprobes, or why there are none.
     probes: Result<u32, String>,
     unwinder: Unwinder,
@@ -309,7 +309,7 @@ impl Sampler {
         }
     }
 
-    fn open(&mut self, process: u32, task: u32) -> io::Result<Watched> {
+    fn open(&mut self, process: u32, task: u32) -> io::Result<SampledThread> {
         let event = PerfEvent {
             kind: SOFTWARE,
             config: CPU_CLOCK,
@@ -324,7 +324,7 @@ impl Sampler {
         let samples = Recorder::open(&event, PAGES)?;
         let counters = match (&self.probes, self.memories.get(&process)) {
             (Ok(kind), Some(memory)) => CallCounters::open(*kind, &memory.mappings, task),
-            _ => return Ok(Watched { process, samples, calls: None }),
+            _ => return Ok(SampledThread { process, samples, calls: None }),
         };
         let calls = match counters {
             Ok(calls) => Some(calls),
@@ -336,7 +336,7 @@ impl Sampler {
                 None
             }
         };
-        Ok(Watched { process, samples, calls })
+        Ok(SampledThread { process, samples, calls })
     }
 
     /// Reads what a process has mapped.
@@ -380,7 +380,7 @@ impl Sampler {
     }
 
     /// Takes what is left of a thread.
-    fn take_rest(&mut self, watched: &mut Watched) {
+    fn take_rest(&mut self, watched: &mut SampledThread) {
         watched.samples.drain(|record| self.note(record));
         self.seen.lost += watched.samples.lost;
         if let (Some(counters), Ok(all)) = (&mut watched.calls, &mut self.seen.calls) {
