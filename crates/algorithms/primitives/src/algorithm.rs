@@ -213,6 +213,17 @@ use Algorithm as A;
 use Signing::{Sign, Verify};
 
 impl Algorithm {
+    /// A signature with a certificate's key; `None` of a key whose signatures are not measured.
+    pub fn signature_with(key: CertificateKey) -> Option<Self> {
+        Some(match key {
+            CertificateKey::Rsa(bits) => A::Rsa(RsaBits::of(bits)?, Sign),
+            CertificateKey::EcdsaP256 => A::Ecdsa(Curve::P256, Sign),
+            CertificateKey::EcdsaP384 => A::Ecdsa(Curve::P384, Sign),
+            CertificateKey::Ed25519 => A::Ed25519(Sign),
+            CertificateKey::MlDsa(_) => return None,
+        })
+    }
+
     /// What its cost is divided by.
     pub fn unit(self) -> Unit {
         match self {

@@ -1,7 +1,7 @@
 //! What a full handshake and a record are made of: the algorithms that tell what parts cost by themselves.
 
 use load::{Operation, Percent};
-use primitives::{Aes, Algorithm, Curve, Handshake, Hash, RsaBits, Side, Signing};
+use primitives::{Aes, Algorithm, Handshake, Hash, RsaBits, Side};
 use tls::{CertificateKey, Cipher, KeyExchange, Mac, Stack, Version};
 use units::Bytes;
 
@@ -20,14 +20,10 @@ impl Cell {
             return None;
         }
         let is_static = load.only_suite().is_some_and(|of| of.key_exchange == KeyExchange::Rsa);
-        Some(match target.certificate_key {
-            CertificateKey::Rsa(bits) if is_static => Algorithm::RsaDecrypt(RsaBits::of(bits)?),
-            CertificateKey::Rsa(bits) => Algorithm::Rsa(RsaBits::of(bits)?, Signing::Sign),
-            CertificateKey::EcdsaP256 => Algorithm::Ecdsa(Curve::P256, Signing::Sign),
-            CertificateKey::EcdsaP384 => Algorithm::Ecdsa(Curve::P384, Signing::Sign),
-            CertificateKey::Ed25519 => Algorithm::Ed25519(Signing::Sign),
-            CertificateKey::MlDsa(_) => return None,
-        })
+        match target.certificate_key {
+            CertificateKey::Rsa(bits) if is_static => RsaBits::of(bits).map(Algorithm::RsaDecrypt),
+            key => Algorithm::signature_with(key),
+        }
     }
 
     /// The server's side of its handshake in memory. `None` where the study leaves the version or the

@@ -14,9 +14,7 @@ use std::path::{Path, PathBuf};
 use capacity::{Kind, LEVERS, To};
 use observe::Fact;
 use primitives::sampler::{Quality, Quartiles};
-use primitives::{
-    Agreement, Algorithm, Curve, Handshake, Protection, Row, RsaBits, Side, Signing, Way,
-};
+use primitives::{Agreement, Algorithm, Curve, Handshake, Protection, Row, RsaBits, Side, Way};
 use tls::{CertificateKey, Group};
 
 use crate::bill::{Bill, Count, Lever, Share};
@@ -152,14 +150,15 @@ impl Costs {
 
 /// What has to be measured for the levers of a server.
 pub(crate) fn wanted(prefers: &Preferred) -> Vec<Algorithm> {
-    let keys = CertificateKey::ALL.map(signature);
+    let keys = CertificateKey::ALL.map(Algorithm::signature_with);
     let groups = Group::ALL.map(exchange);
     let records = SUITES.map(|(name, _)| record(name));
     let key = prefers.certificate_key;
     let mut all: Vec<Algorithm> = keys.into_iter().chain(groups).chain(records).flatten().collect();
     all.extend([full(key), RESUMED]);
     all.retain(|of| {
-        let is_now = [signature(key), prefers.group.and_then(exchange)].contains(&Some(*of));
+        let is_now =
+            [Algorithm::signature_with(key), prefers.group.and_then(exchange)].contains(&Some(*of));
         is_now || !matches!(of, Algorithm::Rsa(RsaBits::Rsa1024 | RsaBits::Rsa4096, _))
     });
     all
@@ -169,16 +168,6 @@ const RESUMED: Algorithm = Algorithm::Handshake(Handshake::Resumed, Side::Server
 
 fn full(key: CertificateKey) -> Algorithm {
     Algorithm::Handshake(Handshake::Full(key, Group::X25519), Side::Server)
-}
-
-fn signature(key: CertificateKey) -> Option<Algorithm> {
-    Some(match key {
-        CertificateKey::Rsa(bits) => Algorithm::Rsa(RsaBits::of(bits)?, Signing::Sign),
-        CertificateKey::EcdsaP256 => Algorithm::Ecdsa(Curve::P256, Signing::Sign),
-        CertificateKey::EcdsaP384 => Algorithm::Ecdsa(Curve::P384, Signing::Sign),
-        CertificateKey::Ed25519 => Algorithm::Ed25519(Signing::Sign),
-        CertificateKey::MlDsa(_) => return None,
-    })
 }
 
 fn exchange(group: Group) -> Option<Algorithm> {
@@ -250,7 +239,7 @@ pub(crate) fn levers(
 /// What a value of a study file is to `toll bench`.
 fn operation(kind: Kind, value: &str) -> Option<Algorithm> {
     match kind {
-        Kind::CertificateKey => value.parse().ok().and_then(signature),
+        Kind::CertificateKey => value.parse().ok().and_then(Algorithm::signature_with),
         Kind::Group => value.parse().ok().and_then(exchange),
         _ => record(value),
     }
@@ -263,7 +252,7 @@ impl Pricing<'_> {
     /// What the server does now of such a kind.
     fn now(&self, kind: Kind) -> Option<Algorithm> {
         match kind {
-            Kind::CertificateKey => signature(self.prefers.certificate_key),
+            Kind::CertificateKey => Algorithm::signature_with(self.prefers.certificate_key),
             Kind::Group => exchange(self.prefers.group?),
             _ => record(&self.prefers.suite),
         }
@@ -385,7 +374,7 @@ fn microseconds(seconds: f64) -> String {
 
 /// How many signatures there were where nobody counted them, by their share and what one costs here.
 pub(crate) fn estimate(bill: &mut Bill, prefers: &Preferred, costs: &Costs) {
-    let cost = signature(prefers.certificate_key).and_then(|of| costs.of(of).ok());
+    let cost = Algorithm::signature_with(prefers.certificate_key).and_then(|of| costs.of(of).ok());
     let share = bill.parts.get(&TlsPart::PrivateKeys);
     if let (None, Some(share), Some(cost), Some(cpu)) =
         (bill.signatures.known(), share, cost, bill.cpu_s.known())
@@ -426,7 +415,7 @@ mod tests {
     use crate::image::Images;
     use crate::words::tests::bill;
     use primitives::row::{Measured, NoFigure, Outcome, Reason};
-    use primitives::{Cache, CycleSource, Hardware, RowKey};
+    use primitives::{Cache, CycleSource, Hardware, RowKey, Signing};
 
     fn row(algorithm: Algorithm, microseconds: f64) -> Row {
         let cycles = microseconds * 1e3;
