@@ -38,8 +38,8 @@ pub(crate) struct Arguments {
 
     /// A folder of toll watch --out: its server, and the connections, resumption and mean size that were seen of it
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = [
-        "new_connections", "goodput", "access_log", "requests_per_connection", "resumed", "object", "server", "certificate_key",
-        "suite", "group",
+        "new_connections", "goodput", "access_log", "requests_per_connection", "object", "server", "certificate_key", "suite",
+        "group",
     ], help_heading = TRAFFIC)]
     pub(super) from: Option<PathBuf>,
 
@@ -68,6 +68,8 @@ pub(crate) struct Arguments {
     pub(super) requests_per_connection: Option<NonZeroU32>,
 
     /// The share of connections that resume a session [default: what the access log says of them, or 0%]
+    ///
+    /// With --from only where the bill does not know it.
     #[arg(long, value_name = "PERCENT", help_heading = TRAFFIC)]
     pub(super) resumed: Option<Percent>,
 

@@ -53,9 +53,12 @@ pub(super) fn with_bill(arguments: Arguments) -> Result<Arguments, Failure> {
     let bill = crate::watch::bill(folder)?;
     let bill = bill.ok_or_else(|| wrong("toll watch --out has not made it".to_owned()))?;
     let of = of_flags(watch::plan(&bill).map_err(wrong)?).map_err(wrong)?;
+    if let (Some(seen), Some(_)) = (of.resumed, arguments.resumed) {
+        return Err(wrong(format!("it has counted {seen} resumed; leave --resumed out")));
+    }
     Ok(Arguments {
         new_connections: of.new_connections,
-        resumed: of.resumed,
+        resumed: of.resumed.or(arguments.resumed),
         object: of.object,
         server: of.server,
         certificate_key: of.certificate_key,
@@ -114,9 +117,17 @@ mod tests {
     }
 
     fn of_bill(folder: &tempfile::TempDir) -> Result<Arguments, String> {
+        of_bill_and(folder, &[])
+    }
+
+    fn of_bill_and(
+        folder: &tempfile::TempDir,
+        flags: &[(&str, &str)],
+    ) -> Result<Arguments, String> {
         let from = folder.path().display().to_string();
-        let asked = of_flags([("from", from), ("busy", "50%".to_owned())])?;
-        with_bill(asked).map_err(|failure| failure.message)
+        let mut asked = vec![("from", from), ("busy", "50%".to_owned())];
+        asked.extend(flags.iter().map(|(flag, value)| (*flag, (*value).to_owned())));
+        with_bill(of_flags(asked)?).map_err(|failure| failure.message)
     }
 
     #[test]
@@ -128,6 +139,21 @@ mod tests {
         assert_eq!(plan.object.mean_size(), Some(20.0 * 1024.0));
         assert_eq!(plan.certificate_key.to_string(), "ecdsa:p256");
         assert_eq!(plan.suite.name, "TLS_AES_256_GCM_SHA384");
+    }
+
+    #[test]
+    fn resumption_is_the_users_where_the_bill_does_not_know_it() {
+        let resumed = ("resumed", "40%");
+        let unknown = watched(|bill| {
+            bill["signatures"] = serde_json::json!({"not_available_here": "no symbols"});
+        });
+        assert_eq!(of_bill(&unknown).unwrap().resumed, None);
+        let given = of_bill_and(&unknown, &[resumed]).unwrap();
+        assert_eq!(given.resumed.unwrap().get(), 40);
+        // What was counted stands.
+        let why = of_bill_and(&watched(|_| ()), &[resumed]).err().unwrap();
+        assert!(why.contains("25%") && why.contains("--resumed"), "{why}");
+        assert!(of_bill_and(&unknown, &[("object", "1KiB")]).is_err());
     }
 
     #[test]
