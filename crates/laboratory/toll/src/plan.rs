@@ -5,6 +5,8 @@ mod bench;
 mod by_round;
 mod cells;
 mod check;
+mod device;
+mod device_bench;
 mod document;
 mod energy;
 mod kinds;
@@ -41,6 +43,7 @@ use crate::{Exit, Failure, interrupt, json};
 pub(crate) use arguments::Arguments;
 use bench::{Bench, on_several_cores, results_in};
 use cells::{CORRECTIONS, Cells, Rates, Window};
+use device::DeviceOutcome;
 use outcome::{LinkUse, PlanOutcome};
 use together::Combination;
 use traffic::PlannedTraffic;
@@ -127,6 +130,13 @@ pub(crate) fn main(arguments: Arguments) -> Result<Exit, Failure> {
         rounds::outcome(arguments, &wanted, &cells, tried.as_ref(), &lines, &on_several)?;
     if let Some(tried) = &tried {
         combine(arguments, tried, (&mut cells, &rates), &mut bench, &results, &mut outcome)?;
+    }
+    if let Some(device) = &arguments.device {
+        let saved = device_bench::saved(arguments, &wanted, &mut bench, &results);
+        let saved = saved.map_err(|failure| failure.message);
+        let price = arguments.price.unwrap_or_default();
+        let of = (&wanted.traffic, &outcome.plan);
+        outcome.device = Some(DeviceOutcome::of(device, saved, of, outcome.scale, price));
     }
     let machine = results.machine().map_err(Failure::measurement)?;
     outcome.links = LinkUse::all();

@@ -10,6 +10,7 @@ use targets::System;
 use tls::{CertificateKey, Group, Suite};
 use units::{BitsPerSecond, Nanos, PerSecond};
 
+use super::device::Device;
 use super::kinds::{self, Kinds};
 use super::latency;
 use crate::{Failure, OUTPUT};
@@ -28,7 +29,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = [
         "from", "new_connections", "goodput", "access_log", "log_format", "requests_per_connection", "resumed", "object", "server",
         "growth", "peak", "system", "certificate_key", "suite", "group", "http", "streams", "busy", "latency", "open_connections",
-        "price", "trials", "levers", "keep", "time", "resumed_to", "requests_per_connection_to",
+        "price", "device", "trials", "levers", "keep", "time", "resumed_to", "requests_per_connection_to",
     ])]
     pub(super) file: Option<PathBuf>,
 
@@ -134,6 +135,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PRICE", value_parser = price, help_heading = PLAN)]
     pub(super) price: Option<f64>,
 
+    /// A device for private keys, as 'NAME, PRICE, OPERATIONS/s': says from how many cores on it pays
+    ///
+    /// Such as 'crypto card, 800, 40000/s', in the currency of --price. What it takes off a full handshake is measured
+    /// with a modelled device: with RSA keys, and the servers that pause handshakes, embedded and haproxy.
+    #[arg(long, value_name = "DEVICE", help_heading = PLAN)]
+    pub(super) device: Option<Device>,
+
     /// How many times to measure each part
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(2..=1_000), help_heading = PLAN)]
     pub(super) trials: u32,
@@ -232,6 +240,11 @@ impl Arguments {
         }
         if self.streams.is_some() && self.http == Http::V1 {
             return Err(Failure::request("--streams needs --http 2 or --http 3"));
+        }
+        if self.device.is_some() && self.price.unwrap_or_default() <= 0.0 {
+            return Err(Failure::request(
+                "--device needs --price, what a core costs in an hour in the same currency, such as 0.043/h",
+            ));
         }
         if self.http == Http::V3 && self.open_connections.is_some() {
             return Err(Failure::request(

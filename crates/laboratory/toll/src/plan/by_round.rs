@@ -36,6 +36,13 @@ impl<'a> Rounds<'a> {
         self.0.iter().filter_map(of).collect()
     }
 
+    /// What an operation of a case takes of the server's CPU time in ns, in each round that has it.
+    pub(super) fn operations(&self, case: &str) -> Vec<(u32, f64)> {
+        let of =
+            |(round, trials): (&u32, &Round<'_>)| Some((*round, each(trials.get(case)?)?.cost));
+        self.0.iter().filter_map(of).collect()
+    }
+
     /// What the parts of a server say of its traffic, over what that took.
     ///
     /// # Errors

@@ -82,6 +82,13 @@ pub(super) struct Changed {
     pub(super) shape: Shape,
 }
 
+/// Full handshakes with the private key on the CPU, and on a modelled device.
+pub(super) const ON_CPU: &str = "key-on-cpu";
+pub(super) const ON_DEVICE: &str = "key-on-device";
+
+/// What a modelled device makes per second, so that it limits nothing.
+const DEVICE_RATE: u32 = 1_000_000;
+
 /// How long trials are.
 pub(super) enum Window {
     Pilot,
@@ -136,6 +143,23 @@ impl Cells {
             }
         }
         Ok(cells)
+    }
+
+    /// Full handshakes alone, with their key on the CPU and on a device.
+    pub(super) fn with_device(arguments: &Arguments, wanted: &PlannedTraffic) -> Self {
+        let today = Today::of(arguments, wanted).with_static_rsa();
+        let busy = today.busy;
+        let rate = format!("{} {DEVICE_RATE}/s", arguments.certificate_key);
+        let device =
+            [entry("target.accelerator", "model"), entry("target.accelerator-rate", &rate)];
+        let case = |name: &str, more: &[(String, String)]| {
+            let mut keys = today.keys(FULL, &[]).unwrap_or_default();
+            keys.extend(more.iter().cloned());
+            let name = name.to_owned();
+            Case { name, part: FULL, keys, busy, is_optional: true, whole: None }
+        };
+        let cases = vec![case(ON_CPU, &[]), case(ON_DEVICE, &device)];
+        Self { today, cases, dropped: BTreeMap::new() }
     }
 
     /// The server as it is, by the cells whose names end so.

@@ -17,7 +17,12 @@ pub(super) struct Scale {
 
 impl Scale {
     pub(super) fn cores(&self, costs: &Costs, traffic: &Traffic) -> f64 {
-        traffic.load(costs).all() / self.busy * self.factor
+        self.of_cpu_time(traffic.load(costs).all())
+    }
+
+    /// Of CPU-seconds in a second.
+    pub(super) fn of_cpu_time(&self, seconds: f64) -> f64 {
+        seconds / self.busy * self.factor
     }
 }
 

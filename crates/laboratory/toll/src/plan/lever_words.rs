@@ -5,10 +5,7 @@ use units::{decimal, places};
 
 use super::lever_outcome::{Levers, Saving, Step, Together};
 use super::outcome::PlanOutcome;
-use super::phrases::{self, percent};
-
-/// Hours of a month.
-const MONTH: f64 = 730.0;
+use super::phrases::{self, MONTH, percent};
 
 pub(super) fn paragraphs(levers: &Levers, outcome: &PlanOutcome) -> Vec<String> {
     let mut found = Vec::new();

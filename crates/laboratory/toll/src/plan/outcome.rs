@@ -10,6 +10,7 @@ use units::BitsPerSecond;
 
 use super::arguments::Arguments;
 use super::check::{Check, OtherBusy};
+use super::device::DeviceOutcome;
 use super::energy::Energy;
 use super::latency::Latency;
 use super::lever_outcome::{Levers, Scale};
@@ -49,6 +50,9 @@ pub(super) struct PlanOutcome {
     /// What would lower it, where that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) levers: Option<Levers>,
+    /// From when on a device pays, where one was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) device: Option<DeviceOutcome>,
     /// What was not measured, and why.
     pub(super) not_measured: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

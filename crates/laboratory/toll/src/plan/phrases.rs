@@ -5,6 +5,9 @@ use units::{decimal, places};
 
 use super::check::{Check, OtherBusy};
 
+/// Hours of a month.
+pub(super) const MONTH: f64 = 730.0;
+
 pub(super) fn other_busy(OtherBusy { cell, asked, busy }: &OtherBusy) -> String {
     format!("{cell} kept a core {} busy, not {}.", percent(*busy), percent(*asked))
 }

@@ -77,6 +77,7 @@ pub(super) fn outcome(
         quarter: quarter.transpose()?,
         not_so_busy: rounds.other_busy(&cells.cases),
         levers: tried.map(|tried| savings::of(tried, arguments, &rounds, &today, scale, lines)),
+        device: None,
         not_measured,
         latency: arguments.latency.as_ref().map(|limit| limit.judge(&counted(lines))),
         memory: None,

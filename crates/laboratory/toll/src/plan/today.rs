@@ -81,6 +81,14 @@ impl Today {
         }
     }
 
+    /// The same server with handshakes that decrypt with its key: static RSA in TLS 1.2, as a modelled device needs it.
+    pub(super) fn with_static_rsa(mut self) -> Self {
+        self.common.remove(full::GROUP);
+        let suite = entry(full::SUITE, "TLS_RSA_WITH_AES_128_GCM_SHA256");
+        self.common.extend([suite, entry(full::TICKETS, "false")]);
+        Self { http: Http::V1, streams: 1, ..self }
+    }
+
     /// The keys of a part of the server with these changes, beside those that all cases have.
     ///
     /// # Errors

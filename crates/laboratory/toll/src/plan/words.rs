@@ -86,6 +86,9 @@ pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
             paragraph(words);
         }
     }
+    if let Some(device) = &outcome.device {
+        paragraph(device.in_words());
+    }
     if let Some(Latency { limit, measured_ns, result }) = &outcome.latency {
         let are_too_few = measured_ns.is_some_and(|of| !of.has_enough_samples());
         let in_words = match result {
