@@ -324,6 +324,49 @@ fn changes_are_priced_by_what_the_servers_library_costs_and_nothing_of_that_is_l
 }
 
 #[test]
+fn what_watch_says_that_a_certificate_saves_is_what_plan_measures() {
+    if !can_watch() || first_cpu().to_string() == last_cpu().to_string() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let bill_folder = folder.path().join("bill");
+    let nginx = Nginx::start(&RSA, None);
+    let load = Killed::piped(&mut nginx.connections());
+    let mut watch = nginx.watch(&["--json", "--measure", "-d", "5s"]);
+    let watching = Killed::piped(watch.arg("--out").arg(&bill_folder));
+    until("it measures", || !support::children(watching.pid()).is_empty());
+    drop(load);
+    let bill = json(&watching.finish());
+    drop(nginx);
+    let mut plan = toll();
+    // About as busy as the server that was watched.
+    plan.args(["plan", "--levers", "certificate-key", "--busy", "85%", "--trials", "3", "--json"]);
+    plan.arg("--from").arg(&bill_folder).arg("--out").arg(folder.path().join("plan"));
+    let output = plan.output().unwrap();
+    // Three rounds check no plan.
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    let plan = json(&output);
+    let certificate = |levers: &Value| {
+        let mut all = levers.as_array().unwrap().iter();
+        all.find(|of| of["change"] == "ECDSA P-256 certificate").unwrap().clone()
+    };
+    let number = |of: &Value| of.as_f64().unwrap();
+    let predicted = certificate(&bill["levers"]);
+    let predicted = ["low", "saves", "high"].map(|of| number(&predicted[of]));
+    let saved = certificate(&plan["levers"]["savings"]);
+    let (saved, cores) = (&saved["cores"], &plan["cores"]);
+    let measured = [
+        number(&saved["interval"]["low"]) / number(&cores["interval"]["high"]),
+        number(&saved["median"]) / number(&cores["median"]),
+        number(&saved["interval"]["high"]) / number(&cores["interval"]["low"]),
+    ];
+    let overlap = predicted[0] <= measured[2] && measured[0] <= predicted[2];
+    // However wide the intervals are, neither may be far off.
+    let is_near = (predicted[1] - measured[1]).abs() < 0.15;
+    assert!(overlap && is_near, "{predicted:?}, {measured:?}: {bill} {plan}");
+}
+
+#[test]
 fn on_a_terminal_the_bill_is_there_before_the_question_and_ctrl_c_or_the_end_of_input_ends_it() {
     if !can_watch() || first_cpu().to_string() == last_cpu().to_string() {
         return;
