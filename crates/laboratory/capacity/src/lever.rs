@@ -24,7 +24,8 @@ pub enum Kind {
 }
 
 /// Who makes a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, strum::Display)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(strum::Display, strum::EnumString, strum::VariantNames)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Actor {
@@ -39,12 +40,23 @@ pub enum Actor {
 }
 
 /// A part of the traffic whose cost a change touches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::EnumString, strum::VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Part {
     FullHandshakes,
     ResumedHandshakes,
     /// With their bytes.
     Requests,
+}
+
+impl Actor {
+    /// As they are written.
+    pub const NAMES: &'static [&'static str] = <Self as strum::VariantNames>::VARIANTS;
+}
+
+impl Part {
+    /// As they are written.
+    pub const NAMES: &'static [&'static str] = <Self as strum::VariantNames>::VARIANTS;
 }
 
 /// What a key becomes.
@@ -90,7 +102,7 @@ impl Lever {
     }
 }
 
-const ALL_PARTS: &[Part] = &[Part::FullHandshakes, Part::ResumedHandshakes, Part::Requests];
+pub const ALL_PARTS: &[Part] = &[Part::FullHandshakes, Part::ResumedHandshakes, Part::Requests];
 const HANDSHAKES: &[Part] = &[Part::FullHandshakes, Part::ResumedHandshakes];
 
 /// What changes nothing but what is said of it.

@@ -10,6 +10,6 @@ pub use access_log::{
     AccessLog, Connections, Damaged, FormatError, Heads, LeftOut, LogError, LogErrorReason,
     LogFormat, LogUse, Protocol, ReadSoFar, Tls, read,
 };
-pub use lever::{Actor, Kind, LEVERS, Lever, Part, Setting, To};
+pub use lever::{ALL_PARTS, Actor, Kind, LEVERS, Lever, Part, Setting, To};
 pub use model::{Checked, Costs, Load, Plan, Request, Traffic};
 pub use sizes::Sizes;

@@ -17,6 +17,7 @@ mod log;
 mod memory;
 mod offers;
 mod outcome;
+mod own_levers;
 mod page;
 mod parts;
 mod phrases;
@@ -86,6 +87,7 @@ pub(crate) fn main(arguments: Arguments) -> Result<Exit, Failure> {
     };
     let wanted = PlannedTraffic::of(arguments, log)?;
     let mut cells = Cells::new(arguments, &wanted)?;
+    Tried::check_own(arguments, &cells)?;
     let folder = tempfile::tempdir().map_err(Failure::request)?;
     let mut bench = Bench::new(folder.path(), arguments.json, &interrupted);
     let Some((pilot, mut rates)) = bench.first_rates(&cells)? else {

@@ -13,6 +13,7 @@ use units::{BitsPerSecond, Nanos, PerSecond};
 use super::device::Device;
 use super::kinds::{self, Kinds};
 use super::latency;
+use super::own_levers::OwnLever;
 use crate::{Failure, OUTPUT};
 
 /// Say how many cores a server needs for some traffic, and check that by loading it with this traffic.
@@ -169,6 +170,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", requires = "levers", help_heading = LEVERS)]
     pub(super) requests_per_connection_to: Option<NonZeroU32>,
 
+    /// Those that the file lists.
+    #[arg(skip)]
+    pub(super) own_levers: Vec<OwnLever>,
+
     /// The folder of the results, as for toll run
     ///
     /// [default: results/TIME-plan]
@@ -240,6 +245,12 @@ impl Arguments {
         }
         if self.streams.is_some() && self.http == Http::V1 {
             return Err(Failure::request("--streams needs --http 2 or --http 3"));
+        }
+        let are_own = self.levers.as_ref().is_some_and(Kinds::is_none);
+        if are_own && self.own_levers.is_empty() {
+            return Err(Failure::request(
+                "--levers own: a file lists them as [[plan.lever]], and there is none",
+            ));
         }
         if self.device.is_some() && self.price.unwrap_or_default() <= 0.0 {
             return Err(Failure::request(

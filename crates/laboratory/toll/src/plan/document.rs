@@ -4,10 +4,14 @@ use clap::Parser;
 use toml::{Table, Value};
 
 use super::arguments::Arguments;
+use super::{kinds, own_levers};
 use crate::Failure;
 
 /// The only version of such files.
 const SCHEMA: i64 = 1;
+
+/// Rows of `[plan]` that are no flag.
+const OWN_LEVERS: &str = "lever";
 
 #[derive(Parser)]
 #[command(no_binary_name = true)]
@@ -33,8 +37,15 @@ pub(super) fn parse(text: &str) -> Result<Arguments, String> {
     if let Some(key) = file.keys().find(|key| !matches!(key.as_str(), "schema" | "plan")) {
         return Err(format!("`{key}` is no part of a plan, which has schema and [plan]"));
     }
+    let own_levers = match plan.get(OWN_LEVERS) {
+        Some(rows) => own_levers::parse(rows).map_err(|why| format!("[plan]: {why}"))?,
+        None => Vec::new(),
+    };
     let mut flags = Vec::new();
-    for (key, value) in plan {
+    if !own_levers.is_empty() && !plan.contains_key("levers") {
+        flags.push(("levers", kinds::OWN.to_owned()));
+    }
+    for (key, value) in plan.iter().filter(|(key, _)| *key != OWN_LEVERS) {
         let value = match value {
             Value::String(text) => text.clone(),
             Value::Integer(number) => number.to_string(),
@@ -43,7 +54,8 @@ pub(super) fn parse(text: &str) -> Result<Arguments, String> {
         };
         flags.push((key.as_str(), value));
     }
-    of_flags(flags).map_err(|why| format!("[plan]: {why}"))
+    let plan = of_flags(flags).map_err(|why| format!("[plan]: {why}"))?;
+    Ok(Arguments { own_levers, ..plan })
 }
 
 /// The same with the server and the traffic of the bill that is named, if one is.
@@ -186,6 +198,8 @@ mod tests {
             (plan("new-connections = ['5/s']"), "new-connections"),
             (plan(""), "required"),
             (plan("file = 'other.toml'"), "--file"),
+            (plan("new-connections = '5/s'\nlever = 5"), "[[plan.lever]]"),
+            (plan("new-connections = '5/s'\n[[plan.lever]]\ncolour = 5"), "colour"),
         ] {
             let why = parse(&text).err().unwrap_or_default();
             assert!(why.contains(about) && why.lines().count() == 1, "{text}: {why}");

@@ -8,8 +8,9 @@ use capacity::{Kind, LEVERS};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Kinds(Vec<Kind>);
 
-/// The word for all of them.
+/// The word for all of them, and for none but the file's own.
 pub(super) const ALL: &str = "all";
+pub(super) const OWN: &str = "own";
 
 impl FromStr for Kinds {
     type Err = String;
@@ -17,8 +18,10 @@ impl FromStr for Kinds {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut all: Vec<Kind> = LEVERS.iter().map(|lever| lever.kind).collect();
         all.dedup();
-        if text == ALL {
-            return Ok(Self(all));
+        match text {
+            ALL => return Ok(Self(all)),
+            OWN => return Ok(Self(Vec::new())),
+            _ => {}
         }
         let kind = |name: &str| {
             let names = || all.iter().map(Kind::to_string).collect::<Vec<_>>().join(", ");
@@ -30,6 +33,10 @@ impl FromStr for Kinds {
 }
 
 impl Kinds {
+    pub(super) fn is_none(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn has(&self, kind: Kind) -> bool {
         self.0.contains(&kind)
     }

@@ -34,8 +34,8 @@ pub(super) struct Saving {
     pub(super) actor: Actor,
     /// The lines of this server's configuration that make it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) configuration: Option<&'static str>,
-    pub(super) left_out: &'static str,
+    pub(super) configuration: Option<String>,
+    pub(super) left_out: String,
     /// Less than 0 where it costs more.
     pub(super) cores: Estimate,
     /// Whether it is shown to save any, decided together with the other changes.

@@ -45,7 +45,7 @@ fn row(saving: &Saving, price: Option<f64>) -> String {
     let [median, low, high] =
         [cores.median, cores.interval.high, cores.interval.low].map(|of| signed(-of, places));
     let month = price.map(|price| format!(", {} a month", signed(-cores.median * price, 0)));
-    let line = configuration.map(|line| format!(" As: {line}"));
+    let line = configuration.as_ref().map(|line| format!(" As: {line}"));
     format!(
         "  {median} [{low}, {high}] cores{}: {change} ({actor}). Leaves out: {left_out}.{}",
         month.unwrap_or_default(),

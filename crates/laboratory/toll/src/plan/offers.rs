@@ -6,33 +6,60 @@ use std::num::NonZeroU32;
 use std::str::FromStr;
 
 use ::load::Percent;
-use capacity::{Costs, Kind, LEVERS, Lever, Part, Traffic};
+use capacity::{Actor, Costs, Kind, LEVERS, Lever, Part, Traffic};
 use keys::full;
 use observe::KernelTlsCounters;
 use tls::{CertificateKey, KeyExchange, Suite, Version};
 
 use super::arguments::Arguments;
+use super::own_levers::OwnLever;
 use super::parts::{FULL, RESUMED, TRAFFIC};
 use super::traffic::Shape;
 
 /// A lever with its values.
 #[derive(Debug, Clone)]
 pub(super) struct Offer {
-    pub(super) lever: &'static Lever,
+    /// Its kind, `certificate-key`, or the name of one of the file's own. Those of one exclude each other.
+    pub(super) lever: String,
     /// What a person reads.
     pub(super) change: String,
+    pub(super) actor: Actor,
+    /// The lines of this server's configuration that make it.
+    pub(super) configuration: Option<String>,
+    pub(super) left_out: String,
     /// What the names of its cases begin with.
     pub(super) name: String,
-    settings: Vec<(&'static str, String)>,
+    touches: Vec<Part>,
+    known: [f64; 4],
+    settings: Vec<(String, String)>,
+}
+
+/// One of the file's own, which is tried before those of the table.
+impl From<&OwnLever> for Offer {
+    fn from(lever: &OwnLever) -> Self {
+        let OwnLever { name, change, actor, configuration, left_out, parts, settings } =
+            lever.clone();
+        Self {
+            name: format!("own-{name}"),
+            lever: name,
+            change,
+            actor,
+            configuration,
+            left_out,
+            touches: parts,
+            known: [0.0; 4],
+            settings,
+        }
+    }
 }
 
 impl Offer {
     /// The keys of target and load that become something else.
-    pub(super) fn keys(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    pub(super) fn keys(&self) -> impl Iterator<Item = (&str, &str)> {
         let is_of_shape =
             |key: &str| [full::RESUMPTION, full::REQUESTS_PER_CONNECTION].contains(&key);
         let keys = self.settings.iter().filter(move |(key, _)| !is_of_shape(key));
-        keys.map(|(key, value)| (*key, value.as_str()))
+        keys.map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
     fn value<T: FromStr>(&self, key: &str) -> Option<T> {
@@ -55,12 +82,12 @@ impl Offer {
             TRAFFIC => return true,
             _ => Part::Requests,
         };
-        self.lever.touches.contains(&of)
+        self.touches.contains(&of)
     }
 
     /// What it is known to save of such costs, in CPU-seconds per second; less than nothing where it costs more.
     pub(super) fn likely(&self, costs: &Costs, shape: &Shape) -> f64 {
-        let [full, resumed, request, byte] = self.lever.known;
+        let [full, resumed, request, byte] = self.known;
         let bytes = costs.byte * costs.request.bytes;
         let known = Costs {
             full: costs.full * full,
@@ -76,7 +103,8 @@ impl Offer {
     }
 }
 
-/// Those for this server and this traffic, in the order of the table; and what this machine lacks for others.
+/// Those for this server and this traffic, in the order of the table, then the file's own; and what this machine lacks
+/// for others.
 pub(super) fn offers(arguments: &Arguments, shape: &Shape) -> (Vec<Offer>, Vec<String>) {
     let wanted = arguments.levers.as_ref();
     let is_wanted = |kind| {
@@ -97,15 +125,28 @@ pub(super) fn offers(arguments: &Arguments, shape: &Shape) -> (Vec<Offer>, Vec<S
         }
         for value in values(lever, arguments, shape) {
             let settings = lever.settings.iter().map(|(key, to)| match to {
-                capacity::To::Value(text) => (*key, (*text).to_owned()),
-                capacity::To::Goal(_) | capacity::To::EachHere => (*key, value.clone()),
+                capacity::To::Value(text) => ((*key).to_owned(), (*text).to_owned()),
+                capacity::To::Goal(_) | capacity::To::EachHere => {
+                    ((*key).to_owned(), value.clone())
+                }
             });
             let change = lever.change.replace("{}", &value);
             let own = if value.is_empty() { &change } else { &value };
             let name = format!("{}-{}", lever.kind, slug(own));
-            found.push(Offer { lever, settings: settings.collect(), change, name });
+            found.push(Offer {
+                lever: lever.kind.to_string(),
+                change,
+                actor: lever.actor,
+                configuration: lever.line(&arguments.server).map(str::to_owned),
+                left_out: lever.left_out.to_owned(),
+                name,
+                touches: lever.touches.to_vec(),
+                known: lever.known,
+                settings: settings.collect(),
+            });
         }
     }
+    found.extend(arguments.own_levers.iter().map(Offer::from));
     (found, not_here)
 }
 

@@ -76,7 +76,7 @@ pub(super) fn outcome(
         check,
         quarter: quarter.transpose()?,
         not_so_busy: rounds.other_busy(&cells.cases),
-        levers: tried.map(|tried| savings::of(tried, arguments, &rounds, &today, scale, lines)),
+        levers: tried.map(|tried| savings::of(tried, &rounds, &today, scale, lines)),
         device: None,
         not_measured,
         latency: arguments.latency.as_ref().map(|limit| limit.judge(&counted(lines))),

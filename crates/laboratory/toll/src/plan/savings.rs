@@ -3,21 +3,20 @@
 use answer::figure::{Decided, Figure};
 use journal::TrialLine;
 
-use super::arguments::Arguments;
 use super::by_round::Rounds;
 use super::cells::{self, Changed};
 use super::lever_outcome::{Levers, Saving, Scale};
 use super::offers::Offer;
 use super::tried::Tried;
 
-fn saving(place: usize, offer: &Offer, server: &str, saved: &Decided) -> Saving {
-    let lever = offer.lever;
+fn saving(place: usize, offer: &Offer, saved: &Decided) -> Saving {
+    let Offer { lever, change, actor, configuration, left_out, .. } = offer.clone();
     Saving {
-        lever: lever.kind.to_string(),
-        change: offer.change.clone(),
-        actor: lever.actor,
-        configuration: lever.line(server),
-        left_out: lever.left_out,
+        lever,
+        change,
+        actor,
+        configuration,
+        left_out,
         cores: saved.figure.estimate,
         decision: saved.decision,
         place,
@@ -27,7 +26,6 @@ fn saving(place: usize, offer: &Offer, server: &str, saved: &Decided) -> Saving 
 /// `today` is the server as it is; a change whose trials were not what they were to be is no saving.
 pub(super) fn of(
     tried: &Tried,
-    arguments: &Arguments,
     rounds: &Rounds<'_>,
     today: &Changed,
     scale: Scale,
@@ -45,9 +43,7 @@ pub(super) fn of(
             }
         }
     }
-    let of = |(place, saved): (usize, Decided)| {
-        saving(place, &tried.offers[place].0, &arguments.server, &saved)
-    };
+    let of = |(place, saved): (usize, Decided)| saving(place, &tried.offers[place].0, &saved);
     let mut savings: Vec<Saving> = Decided::decide(family, 0.0).into_iter().map(of).collect();
     savings.sort_by(|a, b| b.cores.median.total_cmp(&a.cores.median));
     let no_time = tried.no_time.clone();
@@ -72,6 +68,7 @@ pub(super) fn difference(
 mod tests {
     use stats::Direction::{Above, Below};
 
+    use super::super::arguments::Arguments;
     use super::super::cells::Cells;
     use super::super::offers::offers;
     use super::super::outcome::PlanOutcome;

@@ -31,7 +31,7 @@ impl<'a> Combination<'a> {
         let mut alone = 0.0;
         for saving in levers.sure(Direction::Above) {
             let (offer, _) = &tried.offers[saving.place];
-            if offers.iter().any(|of| of.lever.kind == offer.lever.kind) {
+            if offers.iter().any(|of| of.lever == offer.lever) {
                 continue;
             }
             let with = [&offers[..], &[offer]].concat();

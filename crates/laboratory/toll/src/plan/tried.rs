@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use journal::TrialLine;
+use study::Cell;
 
 use super::arguments::Arguments;
 use super::bench::{Bench, of_plan, on_several_cores};
@@ -91,6 +92,35 @@ impl Tried {
         Ok(Some(tried))
     }
 
+    /// Refuses levers of the file's own that this server cannot have, or that change nothing of what is.
+    ///
+    /// # Errors
+    /// Which of them, and why.
+    pub(super) fn check_own(arguments: &Arguments, cells: &Cells) -> Result<(), Failure> {
+        if arguments.own_levers.is_empty() {
+            return Ok(());
+        }
+        let today = of_plan(&cells.closed_loop())?.cells;
+        for offer in arguments.own_levers.iter().map(Offer::from) {
+            let wrong = |why: &str| Failure::request(format!("lever {}: {why}", offer.lever));
+            let mut with = cells.clone();
+            let changed = with.add(&offer.name, &[&offer]).map_err(|why| wrong(&why))?;
+            let study = of_plan(&with.closed_loop()).map_err(|failure| {
+                // Its lines are no user's.
+                let why = failure.message.split_once(": ").map(|(_, why)| why);
+                wrong(why.unwrap_or(&failure.message))
+            })?;
+            let is_as_today = |cell: &Cell| {
+                today.iter().any(|of| of.target == cell.target && of.load == cell.load)
+            };
+            let has_shape = changed.shape == cells.unchanged("").shape;
+            if study.cells.iter().all(is_as_today) && has_shape {
+                return Err(wrong("it changes nothing of the server and the traffic as they are"));
+            }
+        }
+        Ok(())
+    }
+
     /// Takes out what has lost a case since.
     pub(super) fn drop_without(&mut self, cells: &Cells) {
         let not_here = &mut self.not_here;
@@ -129,4 +159,53 @@ fn takes(cells: &Cells, arguments: &Arguments) -> Result<Duration, Failure> {
         * (cells.unchanged("").places.cases().count() as u32 + STEPS)
         + (pilots / count + CLOSED_PILOT) * STEPS;
     Ok(measured + pilots + several.unwrap_or_default() + combination)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::document;
+    use super::super::parts::{FULL, REQUESTS};
+    use super::*;
+
+    /// What a file with a lever of these lines offers, and nothing else.
+    fn offered(lines: &str) -> Result<Vec<Offer>, Failure> {
+        let text = format!(
+            "schema = 1\n[plan]\nnew-connections = '1000/s'\n[[plan.lever]]\nname = 'small'\nchange = 'x'\n\
+             actor = 'configuration'\nleft-out = 'nobody'\n{lines}\n"
+        );
+        let arguments = document::parse(&text).unwrap();
+        arguments.check()?;
+        let wanted = PlannedTraffic::of(&arguments, None)?;
+        Tried::check_own(&arguments, &Cells::new(&arguments, &wanted)?)?;
+        Ok(offers::offers(&arguments, &wanted.shape()).0)
+    }
+
+    #[test]
+    fn a_lever_of_a_file_is_offered_with_its_keys_in_its_parts() {
+        let more = "configuration = 'ssl_buffer_size 4k;'\nparts = ['requests']\ntarget.record-size = '4KiB'";
+        let offers = offered(more).unwrap();
+        let [offer] = &*offers else { panic!("{offers:?}") };
+        assert_eq!(offer.keys().collect::<Vec<_>>(), [("target.record-size", "4KiB")]);
+        assert!(offer.touches(REQUESTS) && !offer.touches(FULL));
+        assert_eq!(
+            (&*offer.lever, offer.configuration.as_deref()),
+            ("small", Some("ssl_buffer_size 4k;"))
+        );
+        // How connections are used is a lever too.
+        assert_eq!(offered("load.requests-per-connection = 5").unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_lever_that_changes_nothing_or_that_the_server_cannot_have_is_refused() {
+        for (lines, about) in [
+            ("target.certificate-key = 'rsa:2048'", "nothing"),
+            ("load.suite = 'TLS_AES_128_GCM_SHA256'", "nothing"),
+            ("load.requests-per-connection = 1", "nothing"),
+            ("target.send = 'user'", "nothing"),
+            ("target.record-size = 'big'", "record-size"),
+        ] {
+            let why = offered(lines).unwrap_err().message;
+            assert!(why.starts_with("lever small: ") && why.contains(about), "{lines}: {why}");
+        }
+    }
 }

@@ -14,6 +14,7 @@ fn what_cannot_be_planned_is_refused_in_a_line() {
         (&["--new-connections", "5/s", "--busy", "0%"], "--busy"),
         (&["--new-connections", "5/s", "--price", "cheap"], "0.043/h"),
         (&["--new-connections", "5/s", "--device", "card, 800, 40000/s"], "--price"),
+        (&["--new-connections", "5/s", "--levers", "own"], "[[plan.lever]]"),
         (&["--new-connections", "5/s", "--price", "1/h", "--device", "card"], "40000/s"),
         (&["--goodput", "1Gb/s", "--object", "/index.html"], "--object"),
         (&["--new-connections", "5/s", "--server", "ngnix"], "nginx"),
