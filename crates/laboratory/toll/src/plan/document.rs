@@ -85,8 +85,9 @@ fn of_flags<'a>(flags: impl IntoIterator<Item = (&'a str, String)>) -> Result<Ar
     let flags = flags.into_iter().map(|(flag, value)| format!("--{flag}={value}"));
     OfFile::try_parse_from(flags).map(|of| of.plan).map_err(|error| {
         let text = error.to_string();
-        // Its first line, as of a command line, then how to use it.
-        let why = text.lines().next().unwrap_or_default();
+        // Its first line, with what that lists; then comes how to use a command line.
+        let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
+        let why = lines.collect::<Vec<_>>().join(" ");
         why.trim_start_matches("error: ").to_owned()
     })
 }
@@ -197,6 +198,7 @@ mod tests {
             (plan("new-connections = '5/s'\nresumedd = '1%'"), "--resumedd"),
             (plan("new-connections = ['5/s']"), "new-connections"),
             (plan(""), "required"),
+            (plan("new-connections = '5/s'\nkeep = 'http'"), "--levers"),
             (plan("file = 'other.toml'"), "--file"),
             (plan("new-connections = '5/s'\nlever = 5"), "[[plan.lever]]"),
             (plan("new-connections = '5/s'\n[[plan.lever]]\ncolour = 5"), "colour"),

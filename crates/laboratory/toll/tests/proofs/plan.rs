@@ -85,6 +85,26 @@ fn changes_are_measured_beside_what_is_and_what_the_server_refuses_is_no_saving(
     assert!(levers["no_combination"].is_string() && levers["together"].is_null(), "{levers}");
 }
 
+#[test]
+fn what_a_device_takes_off_a_handshake_is_measured_beside_the_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = toll();
+    command.args(["plan", "--new-connections", "1000/s", "--server", "embedded", "--trials", "2"]);
+    command.args(["--json", "--price", "0.043/h", "--device", "crypto card, 800, 40000/s"]);
+    let output = command.arg("--out").arg(folder.path().join("results")).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let (device, pays) = (&plan["device"], &plan["device"]["pays"]);
+    assert_eq!((&device["name"], &device["price"]), (&"crypto card".into(), &800.0.into()));
+    assert_eq!(
+        (&pays["verdict"], &pays["saved_ns"]["n"], &pays["full_handshakes_per_s"]),
+        (&"too-few".into(), &2.into(), &1_000.0.into()),
+        "{device}"
+    );
+    // The key takes far more than asking for it.
+    assert!(pays["saved_ns"]["interval"]["low"].as_f64().unwrap() > 0.0, "{device}");
+}
+
 fn said(output: &std::process::Output) -> String {
     text(&output.stderr)
 }
