@@ -25,7 +25,7 @@ pub(super) enum Readable {
 impl Readable {
     /// After a read that returned less than was asked for: there is nothing more to read. Another
     /// read would be a wasted system call, and bytes that come meanwhile cause an event.
-    fn drained(self) -> Self {
+    pub(super) fn drained(self) -> Self {
         match self {
             Self::Unknown | Self::Nothing => Self::Nothing,
             Self::ToTheEnd | Self::End => Self::End,
