@@ -12,10 +12,10 @@ use observe::{Fact, SentBytes, ServerProcess};
 use profile::Class;
 use serde::{Deserialize, Serialize};
 
-use crate::calls::{Call, Tally};
+use crate::calls::Call;
 use crate::image::Mapping;
 use crate::own_handshake::Preferred;
-use crate::sampler::{LOOK, Observed};
+use crate::sampler::{LOOK, MOST_COUNTING, Observed};
 use crate::sort::{NotSorted, Sorted, TlsPart};
 
 /// From fewer samples no share is printed: an interval would be some ten points wide.
@@ -160,7 +160,7 @@ impl Bill {
             (!has_tls).then_some(NoBill::NoTls)
         };
         let window_s = seen.window.as_secs_f64();
-        let count = |call| count(&seen.calls, call, window_s);
+        let count = |call| count(seen, call);
         Self {
             server,
             window_s,
@@ -257,12 +257,17 @@ fn server_cpus(seen: &Observed) -> Fact<CpuList> {
     list.join(",").parse().map_or_else(|_| Fact::unknown("no sample was taken"), Fact::Known)
 }
 
-fn count(calls: &Result<BTreeMap<Call, Tally>, String>, call: Call, window_s: f64) -> Fact<Count> {
+/// Of all the window, as often as in the part of it in which calls were counted.
+fn count(seen: &Observed, call: Call) -> Fact<Count> {
     let none = "the server has no shared OpenSSL with the function that is counted";
-    let tally = calls.as_ref().map_err(String::as_str).and_then(|all| all.get(&call).ok_or(none));
-    tally.map_or_else(Fact::unknown, |tally| {
-        let count = tally.count();
-        Fact::Known(Count { count, per_s: count as f64 / window_s, is_exact: tally.is_exact() })
+    let all = seen.calls.as_ref().map_err(String::as_str);
+    all.and_then(|all| all.get(&call).ok_or(none)).map_or_else(Fact::unknown, |tally| {
+        let per_s = tally.count() as f64 / seen.counted.unwrap_or(seen.window).as_secs_f64();
+        Fact::Known(Count {
+            count: (per_s * seen.window.as_secs_f64()).round() as u64,
+            per_s,
+            is_exact: tally.is_exact() && seen.counted.is_none(),
+        })
     })
 }
 
@@ -306,7 +311,18 @@ fn notes(seen: &Observed, connections: &Fact<Count>) -> Vec<String> {
             LOOK.as_secs_f64()
         ));
     }
-    if let (Fact::Known(tls), Fact::Known(tcp)) = (connections, &seen.sent) {
+    if let Some(counted) = seen.counted {
+        notes.push(format!(
+            "calls were counted for the first {:.1} s of {:.1} s, so that counting takes at most about {} of the server's \
+             CPU; the counts assume the same rate after that",
+            counted.as_secs_f64(),
+            seen.window.as_secs_f64(),
+            units::percent(MOST_COUNTING),
+        ));
+    }
+    if let (Fact::Known(tls), Fact::Known(tcp)) = (connections, &seen.sent)
+        && tls.is_exact
+    {
         notes.extend(disagreement(tls.count, tcp.connections));
     }
     if seen.lost > 0 {
@@ -390,6 +406,7 @@ mod tests {
             stacks: HashMap::new(),
             lost: 0,
             calls: Ok(BTreeMap::new()),
+            counted: None,
             sent: Fact::unknown("it was not counted"),
             cpus: BTreeSet::new(),
             threads_left_out: 0,

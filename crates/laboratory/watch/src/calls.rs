@@ -108,6 +108,11 @@ impl Tally {
         }
     }
 
+    /// Those that toll has looked at.
+    pub(crate) fn recorded(&self) -> u64 {
+        self.recorded
+    }
+
     /// Whether each of them was looked at.
     pub(crate) fn is_exact(&self) -> bool {
         self.recorded == self.all
@@ -174,6 +179,11 @@ impl CallCounters {
                 tally.counted += u64::from((probe.counts)(register));
             });
         }
+    }
+
+    /// Those that toll has looked at.
+    pub(crate) fn recorded(&self) -> u64 {
+        self.0.iter().map(|counter| counter.tally.recorded).sum()
     }
 
     /// All until now.

@@ -324,6 +324,32 @@ fn changes_are_priced_by_what_the_servers_library_costs_and_nothing_of_that_is_l
 }
 
 #[test]
+fn counting_ends_where_it_would_take_too_much_of_the_server_and_what_is_counted_is_about() {
+    if !can_watch() || first_cpu().to_string() == last_cpu().to_string() {
+        return;
+    }
+    let nginx = Nginx::start(&RSA, None);
+    // Resumed handshakes take least beside the calls that are counted of each.
+    let mut load = nginx.connections();
+    load.args(["--resumption", "100%", "--arrival", "uniform 300/s"]);
+    let load = Killed::piped(&mut load);
+    until("it is loaded", || nginx.log_lines() > 100);
+    let bill = json(&nginx.watch(&["--json", "-d", "5s"]).output().unwrap());
+    let count = |of: &Value| of["count"].as_u64().unwrap() as f64;
+    let connections = bill["sent"]["connections"].as_u64().unwrap() as f64;
+    for counted in ["handshakes", "connections"] {
+        let of = &bill[counted];
+        assert_eq!(of["is_exact"], false, "{bill}");
+        assert!((count(of) / connections - 1.0).abs() < 0.2, "{bill}");
+    }
+    assert!(bill["notes"].to_string().contains("calls were counted for the first"), "{bill}");
+    drop(load);
+    // All of the few that come while a server does much else are looked at.
+    let idle = nginx.bill_while(|_| nginx.load(20));
+    assert_eq!(idle["handshakes"]["is_exact"], true, "{idle}");
+}
+
+#[test]
 fn what_watch_says_that_a_certificate_saves_is_what_plan_measures() {
     if !can_watch() || first_cpu().to_string() == last_cpu().to_string() {
         return;
