@@ -14,8 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::calls::Call;
 use crate::image::Mapping;
+use crate::observed::{ENOUGH_ENDED, Observed};
 use crate::own_handshake::Preferred;
-use crate::sampler::{LOOK, MOST_COUNTING, Observed};
+use crate::sampler::{LOOK, MOST_COUNTING};
 use crate::sort::{NotSorted, Sorted, TlsPart};
 
 /// From fewer samples no share is printed: an interval would be some ten points wide.
@@ -38,7 +39,7 @@ pub struct Share {
     pub high: f64,
 }
 
-/// Calls during the window.
+/// Calls during the window, all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Count {
     pub count: u64,
@@ -85,6 +86,9 @@ pub struct Bill {
     pub connections: Fact<Count>,
     /// By TCP, at the port that toll asked, or at all of its ports.
     pub sent: Fact<SentBytes>,
+    /// Which part of the calls was counted, from 0 to 1, where counting ended before the window; the counts are of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted_part: Option<f64>,
     /// By one handshake of toll's own.
     pub prefers: Fact<Preferred>,
     pub libraries: Vec<LibraryFile>,
@@ -161,7 +165,7 @@ impl Bill {
         };
         let window_s = seen.window.as_secs_f64();
         let count = |call| count(seen, call);
-        Self {
+        let mut bill = Self {
             server,
             window_s,
             ended: seen.ended.clone(),
@@ -191,14 +195,18 @@ impl Bill {
                 known => known,
             },
             sent: seen.sent.clone(),
+            counted_part: seen.counted_part(),
             prefers,
             libraries: seen.libraries.iter().map(LibraryFile::of).collect(),
             server_cpus: server_cpus(seen),
             levers: Vec::new(),
             not_measured: Vec::new(),
-            notes: notes(seen, &count(Call::Connection)),
+            notes: notes(seen),
             own_cpu_s: seen.own_cpu_s,
-        }
+        };
+        let disagreement = bill.disagreement();
+        bill.notes.extend(disagreement);
+        bill
     }
 
     /// What `toll plan --server` and the lines of configuration call it; `None` where they do not know it.
@@ -223,22 +231,70 @@ impl Bill {
 
     /// The CPU time of a signature, in seconds; `None` where signatures are few or were not counted.
     pub fn signature_s(&self) -> Option<f64> {
-        let count = self.signatures.known()?.count;
+        let signatures = self.signatures.known()?;
         let share = self.part(TlsPart::PrivateKeys);
-        let is_enough = count >= 100 && share.samples >= 100;
-        is_enough.then_some(share.share * self.cpu_s.known()? / count as f64)
+        let is_enough = self.is_enough(signatures) && share.samples >= 100;
+        is_enough.then_some(share.share * self.cpu_s.known()? / signatures.count as f64)
     }
 
-    /// What it sends, each byte once.
+    /// What it sends, each byte once; `None` where not all of it is known.
     pub fn bytes_per_s(&self) -> Option<f64> {
-        Some(self.sent.known()?.bytes as f64 / self.window_s)
+        let sent = self.sent.known().filter(|sent| !sent.is_short)?;
+        Some(sent.bytes as f64 / self.window_s)
     }
 
     /// The part of the handshakes that needed no signature; `None` where too few were counted.
     pub fn resumed(&self) -> Option<f64> {
-        let (signatures, handshakes) =
-            (self.signatures.known()?.count, self.handshakes.known()?.count);
-        (handshakes >= 100).then(|| (1.0 - signatures as f64 / handshakes as f64).max(0.0))
+        let (signatures, handshakes) = (self.signatures.known()?, self.handshakes.known()?);
+        let full = || signatures.count as f64 / handshakes.count as f64;
+        self.is_enough(handshakes).then(|| (1.0 - full()).max(0.0))
+    }
+
+    /// Whether a figure follows from so many: of those that were counted, not of what they stand for.
+    fn is_enough(&self, of: &Count) -> bool {
+        of.count as f64 * self.counted_part.unwrap_or(1.0) >= 100.0
+    }
+
+    /// Whether its signatures are an estimate by their share, and no count.
+    pub(crate) fn estimates_signatures(&self) -> bool {
+        self.counted_part.is_none() && self.signatures.known().is_some_and(|of| !of.is_exact)
+    }
+
+    /// What it means that OpenSSL and TCP have counted different numbers of connections, by more than what happens at the
+    /// edges of the time in which both counted.
+    pub(crate) fn disagreement(&self) -> Option<String> {
+        let sent = self.sent.known().filter(|sent| !sent.is_short)?;
+        let (tls, tcp) = (self.connections.known()?, sent.connections);
+        // What few that were counted stand for is no number to hold another against.
+        let is_few = |part: f64| (tcp as f64 * part) < ENOUGH_ENDED as f64;
+        if self.counted_part.is_some_and(is_few) {
+            return None;
+        }
+        let edges = 20.0 / self.counted_part.unwrap_or(1.0);
+        let apart = tls.count.abs_diff(tcp);
+        let why = match tls.count > tcp {
+            true => "the counts have TLS at other ports too, or with servers that it asks itself",
+            false => "the others had no TLS",
+        };
+        (apart as f64 > edges && apart * 20 > tls.count.max(tcp)).then(|| {
+            format!(
+                "OpenSSL ended {} and TCP {} at the ports that toll looked at: {why}",
+                tls.in_words("connection"),
+                units::thousands(tcp)
+            )
+        })
+    }
+}
+
+impl Count {
+    /// `32,702 handshakes`, of `handshake`; an estimate is `about 32,702 handshakes`.
+    pub(crate) fn in_words(&self, noun: &str) -> String {
+        format!("{}{}", self.about(), units::counted(self.count, noun))
+    }
+
+    /// What stands before an estimate.
+    pub(crate) fn about(&self) -> &'static str {
+        if self.is_exact { "" } else { "about " }
     }
 }
 
@@ -257,35 +313,21 @@ fn server_cpus(seen: &Observed) -> Fact<CpuList> {
     list.join(",").parse().map_or_else(|_| Fact::unknown("no sample was taken"), Fact::Known)
 }
 
-/// Of all the window, as often as in the part of it in which calls were counted.
+/// Of all the window, by the part of it in which calls were counted.
 fn count(seen: &Observed, call: Call) -> Fact<Count> {
     let none = "the server has no shared OpenSSL with the function that is counted";
     let all = seen.calls.as_ref().map_err(String::as_str);
     all.and_then(|all| all.get(&call).ok_or(none)).map_or_else(Fact::unknown, |tally| {
-        let per_s = tally.count() as f64 / seen.counted.unwrap_or(seen.window).as_secs_f64();
+        let count = tally.count() as f64 / seen.counted_part().unwrap_or(1.0);
         Fact::Known(Count {
-            count: (per_s * seen.window.as_secs_f64()).round() as u64,
-            per_s,
+            count: count.round() as u64,
+            per_s: count / seen.window.as_secs_f64(),
             is_exact: tally.is_exact() && seen.counted.is_none(),
         })
     })
 }
 
-/// What it means that both ways of counting connections differ, by more than what happens at the edges of a window.
-pub(crate) fn disagreement(tls: u64, tcp: u64) -> Option<String> {
-    let apart = tls.abs_diff(tcp);
-    let why = match tls > tcp {
-        true => "the counts have TLS at other ports too, or with servers that it asks itself",
-        false => "the others had no TLS",
-    };
-    (apart > 20 && apart * 20 > tls.max(tcp)).then(|| {
-        let (tls, tcp) = (units::counted(tls, "connection"), units::thousands(tcp));
-        format!("OpenSSL ended {tls} and TCP {tcp} at the ports that toll looked at: {why}")
-    })
-}
-
-/// `connections`: as the server's library ended them.
-fn notes(seen: &Observed, connections: &Fact<Count>) -> Vec<String> {
+fn notes(seen: &Observed) -> Vec<String> {
     let mut notes = Vec::new();
     if seen.hides_kernel {
         notes.push(
@@ -311,19 +353,14 @@ fn notes(seen: &Observed, connections: &Fact<Count>) -> Vec<String> {
             LOOK.as_secs_f64()
         ));
     }
-    if let Some(counted) = seen.counted {
+    if let Some(until) = seen.counted {
         notes.push(format!(
-            "calls were counted for the first {:.1} s of {:.1} s, so that counting takes at most about {} of the server's \
-             CPU; the counts assume the same rate after that",
-            counted.as_secs_f64(),
+            "calls were counted for the first {:.1} s of {:.1} s, since counting all of them would have taken more than {} \
+             of the server's CPU; the counts assume that what came after was alike",
+            until.time.as_secs_f64(),
             seen.window.as_secs_f64(),
             units::percent(MOST_COUNTING),
         ));
-    }
-    if let (Fact::Known(tls), Fact::Known(tcp)) = (connections, &seen.sent)
-        && tls.is_exact
-    {
-        notes.extend(disagreement(tls.count, tcp.connections));
     }
     if seen.lost > 0 {
         notes.push(format!("{} samples were lost, since toll had no CPU to read them", seen.lost));
@@ -397,6 +434,9 @@ mod tests {
     use std::collections::{BTreeSet, HashMap};
     use std::time::Duration;
 
+    use crate::calls::Tally;
+    use crate::observed::CountedUntil;
+
     fn observed(samples: &[(Sorted, u64)]) -> Observed {
         Observed {
             window: Duration::from_secs(10),
@@ -458,20 +498,85 @@ mod tests {
             let bill = of(&Observed { sent: Fact::Known(sent), ..observed(&[]) });
             let count = bill.connections.known().unwrap();
             assert_eq!((count.count, count.is_exact), (300, !is_short));
+            // Nor are their bytes all that it has sent, and nothing is held against them.
+            assert_eq!(bill.bytes_per_s().is_some(), !is_short);
+            let exact = Fact::Known(Count { count: 900, per_s: 90.0, is_exact: true });
+            let other = Bill { connections: exact, ..bill };
+            assert_eq!(other.disagreement().is_some(), !is_short);
         }
+    }
+
+    /// Calls of which each was looked at.
+    fn calls(counts: [(Call, u64); 3]) -> Result<BTreeMap<Call, Tally>, String> {
+        let tally = |of| Tally { counted: of, recorded: of, all: of };
+        Ok(counts.into_iter().map(|(call, of)| (call, tally(of))).collect())
+    }
+
+    #[test]
+    fn counts_of_a_part_are_of_all_by_the_connections_that_ended_or_else_by_the_time() {
+        let all = Observed {
+            calls: calls([(Call::Signature, 100), (Call::Handshake, 200), (Call::Connection, 200)]),
+            sent: Fact::Known(SentBytes { connections: 1_000, bytes: 1 << 20, is_short: false }),
+            ..observed(&[(Sorted::Tls(TlsPart::PrivateKeys), 900)])
+        };
+        let counted = |ended, is_short| {
+            let counted = Some(CountedUntil { time: Duration::from_secs(1), ended });
+            let sent = Fact::Known(SentBytes { connections: 1_000, bytes: 1 << 20, is_short });
+            of(&Observed { counted, sent, calls: all.calls.clone(), ..observed(&[]) })
+        };
+        // A fifth of the connections ended in a tenth of the time. If few had ended, or not all were seen, that says little.
+        for (ended, is_short, handshakes) in
+            [(200, false, 1_000), (99, false, 2_000), (200, true, 2_000)]
+        {
+            let bill = counted(ended, is_short);
+            let count = bill.handshakes.known().unwrap();
+            assert_eq!((count.count, count.is_exact), (handshakes, false));
+            assert!((count.per_s - handshakes as f64 / 10.0).abs() < 1e-9, "{count:?}");
+            assert_eq!(bill.resumed(), Some(0.5));
+            assert!(bill.notes[0].contains("for the first 1.0 s of 10.0 s"), "{:?}", bill.notes);
+        }
+        let whole = of(&all);
+        let count = whole.handshakes.known().unwrap();
+        assert_eq!((count.count, count.is_exact, whole.counted_part), (200, true, None));
+        // 100 signatures were counted and stand for 500 of 8 s; one fewer says nothing.
+        let cost = |signatures| {
+            let calls = calls([
+                (Call::Signature, signatures),
+                (Call::Handshake, 200),
+                (Call::Connection, 200),
+            ]);
+            let samples = [(Sorted::Tls(TlsPart::PrivateKeys), 900)];
+            let counted = Some(CountedUntil { time: Duration::from_secs(1), ended: 200 });
+            of(&Observed { calls, counted, sent: all.sent.clone(), ..observed(&samples) })
+                .signature_s()
+        };
+        assert!((cost(100).unwrap() - 8.0 / 500.0).abs() < 1e-9);
+        assert_eq!(cost(99), None);
     }
 
     #[test]
     fn both_ways_of_counting_are_held_against_each_other() {
-        for (tls, tcp, about) in [
-            (1_000, 1_040, None),
-            (10, 25, None),
-            (1_000, 1_200, Some("had no TLS")),
-            (1_200, 1_000, Some("other ports")),
+        for (tls, tcp, counted_part, about) in [
+            (1_000, 1_040, None, None),
+            (10, 25, None, None),
+            (1_000, 1_200, None, Some("OpenSSL ended 1,000 connections and TCP 1,200")),
+            (1_000, 1_200, None, Some("had no TLS")),
+            (1_200, 1_000, None, Some("other ports")),
+            // 100 were counted, and 20 stand for 200.
+            (1_000, 1_200, Some(0.1), None),
+            (2_000, 1_100, Some(0.1), Some("ended about 2,000 connections")),
+            (2_000, 900, Some(0.1), None),
         ] {
-            let said = disagreement(tls, tcp);
+            let is_exact = counted_part.is_none();
+            let said = Bill {
+                connections: Fact::Known(Count { count: tls, per_s: 1.0, is_exact }),
+                sent: Fact::Known(SentBytes { connections: tcp, bytes: 0, is_short: false }),
+                counted_part,
+                ..bill(&[])
+            }
+            .disagreement();
             assert_eq!(said.is_some(), about.is_some(), "{tls} {tcp}");
-            assert!(said.is_none_or(|said| said.contains(about.unwrap())));
+            assert!(said.is_none_or(|said| said.contains(about.unwrap())), "{tls} {tcp}");
         }
     }
 

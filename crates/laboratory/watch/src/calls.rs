@@ -88,8 +88,8 @@ struct Counter {
 /// Calls, with those that count and those of which there is a record.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Tally {
-    counted: u64,
-    recorded: u64,
+    pub(crate) counted: u64,
+    pub(crate) recorded: u64,
     pub(crate) all: u64,
 }
 
@@ -106,11 +106,6 @@ impl Tally {
             0 => 0,
             recorded => (self.counted as f64 * self.all as f64 / recorded as f64).round() as u64,
         }
-    }
-
-    /// Those that toll has looked at.
-    pub(crate) fn recorded(&self) -> u64 {
-        self.recorded
     }
 
     /// Whether each of them was looked at.

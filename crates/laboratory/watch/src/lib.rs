@@ -1,7 +1,7 @@
 //! The bill of a server that runs: how much of its CPU is TLS, of what kind, and what would change it.
 //!
-//! - `sampler`: watches its threads for a while; `sample` reads what the kernel writes, `image`, `unwind` and
-//!   `kernel_names` find the callers.
+//! - `sampler`: watches its threads for a while, which leaves an `observed`; `sample` reads what the kernel writes,
+//!   `image`, `unwind` and `kernel_names` find the callers.
 //! - `sort`: the line of a sample. `calls`: how often it signs, completes a handshake and ends a connection.
 //! - `own_handshake`: what the server prefers, by one handshake of toll's own.
 //! - `bill`: shares with their intervals. `levers`: what a change would save. `words`: how it is printed.
@@ -11,6 +11,7 @@ mod calls;
 mod image;
 mod kernel_names;
 mod levers;
+mod observed;
 mod own_handshake;
 mod sample;
 mod sampler;

@@ -10,17 +10,18 @@ use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use observe::{
-    Counted, Fact, ObserveError, PARANOID_ALLOWS_CPUS, PerfEvent, ProcessTree, Recorder, SentBytes,
+    Counted, Fact, ObserveError, PARANOID_ALLOWS_CPUS, PerfEvent, ProcessTree, Recorder,
     SentBytesMeter, TreeMeter,
 };
 use profile::CallStack;
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::calls::{self, Call, CallCounters, Tally};
+use crate::calls::{self, CallCounters};
 use crate::image::{Images, Mapping};
 use crate::kernel_names::KernelNames;
+use crate::observed::{CountedUntil, Observed};
 use crate::sample::{SAMPLE, Sample};
-use crate::sort::{Sorted, Sorter};
+use crate::sort::Sorter;
 use crate::unwind::{SAMPLED, Unwinder};
 
 /// Samples per second of a thread's CPU time.
@@ -38,9 +39,12 @@ const DRAIN: Duration = Duration::from_millis(25);
 pub(crate) const LOOK: Duration = Duration::from_millis(200);
 /// What a call that is counted takes of the server, in seconds: measured on AMD Zen 3 in a virtual machine (docs/watch.md).
 const COUNTED_CALL_S: f64 = 3e-6;
-/// How much of the server's CPU time counting may take, and how long calls are counted even then.
+/// How much of the server's CPU time counting may take. For so long, and so many calls, it may take more: a server that
+/// did nothing in the window's first second would not be counted at all, and of a few handshakes nothing follows for
+/// others. That many take it 6 ms.
 pub(crate) const MOST_COUNTING: f64 = 0.01;
 const LEAST_COUNTED: Duration = Duration::from_secs(1);
+const LEAST_CALLS: u64 = 2_000;
 /// How often the mappings of a process may be read again, where code is in none.
 const REMAP: Duration = Duration::from_millis(100);
 /// The window's parts, from whose differences the intervals come.
@@ -67,38 +71,6 @@ pub enum WatchError {
     Processor,
     #[error("the clock or the affinity of this process cannot be read: {0}")]
     Own(io::Error),
-}
-
-/// What was seen of a server.
-pub(crate) struct Observed {
-    pub(crate) window: Duration,
-    /// Why it was not watched for as long as asked.
-    pub(crate) ended: Option<String>,
-    pub(crate) cpu_s: Fact<f64>,
-    /// How many samples each line has, in each part of the window.
-    pub(crate) blocks: Vec<BTreeMap<Sorted, u64>>,
-    pub(crate) stacks: HashMap<CallStack, u64>,
-    pub(crate) lost: u64,
-    pub(crate) calls: Result<BTreeMap<Call, Tally>, String>,
-    /// For how long calls were counted, where that was less than the window.
-    pub(crate) counted: Option<Duration>,
-    pub(crate) sent: Fact<SentBytes>,
-    /// The CPUs on which it was seen, and those that it may use where these are not all.
-    pub(crate) cpus: BTreeSet<usize>,
-    pub(crate) threads_left_out: usize,
-    /// Processes that began within the window.
-    pub(crate) new_processes: usize,
-    pub(crate) hides_kernel: bool,
-    pub(crate) libraries: Vec<Mapping>,
-    /// What toll itself used of the CPUs meanwhile.
-    pub(crate) own_cpu_s: f64,
-}
-
-impl Observed {
-    /// All that were not lost.
-    pub(crate) fn samples(&self) -> u64 {
-        self.blocks.iter().flat_map(BTreeMap::values).sum()
-    }
 }
 
 /// A thread that is sampled.
@@ -183,7 +155,8 @@ pub(crate) fn watch(
         match read_cpu().and_then(|read| {
             cpu = read;
             if let Fact::Known(used) = cpu {
-                sampler.spare(used, begin.elapsed(), duration);
+                let ended = sent.as_ref().map_or(0, SentBytesMeter::ended_connections);
+                sampler.spare(used, CountedUntil { time: begin.elapsed(), ended }, duration);
             }
             sampler.look_again()
         }) {
@@ -392,20 +365,21 @@ impl Sampler {
         self.threads = threads;
     }
 
-    /// Counts no more calls where that would take too much of the server's CPU time, of which it has used so many seconds.
-    fn spare(&mut self, used: f64, elapsed: Duration, window: Duration) {
-        if self.seen.counted.is_some() || elapsed < LEAST_COUNTED {
+    /// Counts no more calls where that would take too much of the server's CPU time, of which it has used so many seconds
+    /// until now.
+    fn spare(&mut self, used: f64, now: CountedUntil, window: Duration) {
+        if self.seen.counted.is_some() || now.time < LEAST_COUNTED {
             return;
         }
         let running = self.threads.values().filter_map(|of| of.calls.as_ref());
         let ended = self.seen.calls.iter().flat_map(BTreeMap::values);
         let calls = running.map(CallCounters::recorded).sum::<u64>()
-            + ended.map(Tally::recorded).sum::<u64>();
-        let all = used * window.as_secs_f64() / elapsed.as_secs_f64();
-        if calls as f64 * COUNTED_CALL_S < MOST_COUNTING * all {
+            + ended.map(|tally| tally.recorded).sum::<u64>();
+        let all = used * window.as_secs_f64() / now.time.as_secs_f64();
+        if calls < LEAST_CALLS || calls as f64 * COUNTED_CALL_S < MOST_COUNTING * all {
             return;
         }
-        self.seen.counted = Some(elapsed);
+        self.seen.counted = Some(now);
         let mut closing = Vec::new();
         for watched in self.threads.values_mut() {
             if let (Some(mut counters), Ok(all)) = (watched.calls.take(), &mut self.seen.calls) {
@@ -490,4 +464,32 @@ fn own_cpu_s() -> f64 {
 /// As [`profile::folded`] takes them: each as often as it was seen.
 pub(crate) fn repeated(stacks: &HashMap<CallStack, u64>) -> impl Iterator<Item = &CallStack> {
     stacks.iter().flat_map(|(stack, count)| std::iter::repeat_n(stack, *count as usize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::{Call, Tally};
+
+    #[test]
+    fn counting_ends_where_it_takes_too_much_of_what_the_server_will_use_and_enough_was_seen() {
+        let window = Duration::from_secs(10);
+        let mut sampler = Sampler::new(std::process::id(), window).unwrap();
+        let mut ends = |calls: u64, used: f64, ms: u64| {
+            sampler.seen.counted = None;
+            let tally = Tally { counted: calls, recorded: calls, all: calls };
+            sampler.seen.calls = Ok(BTreeMap::from([(Call::Connection, tally)]));
+            let now = CountedUntil { time: Duration::from_millis(ms), ended: 7 };
+            sampler.spare(used, now, window);
+            assert!(sampler.seen.counted.is_none_or(|until| until == now));
+            sampler.seen.counted.is_some()
+        };
+        // 12 ms and 9 ms of what will be a second.
+        assert!(ends(4_000, 0.5, 5_000));
+        assert!(!ends(3_000, 0.5, 5_000));
+        // Too early; and a server that has done nothing yet, or little.
+        assert!(!ends(4_000, 0.1, 900));
+        assert!(!ends(0, 0.0, 5_000));
+        assert!(!ends(1_500, 0.01, 5_000));
+    }
 }

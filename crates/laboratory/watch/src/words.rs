@@ -6,7 +6,7 @@ use observe::Fact;
 use profile::Class;
 use units::thousands;
 
-use crate::bill::{Bill, Count, FEWEST_SAMPLES, Lever, NoBill, Share, disagreement};
+use crate::bill::{Bill, Count, FEWEST_SAMPLES, Lever, NoBill, Share};
 use crate::sampler::FREQUENCY;
 use crate::sort::TlsPart;
 
@@ -46,10 +46,10 @@ pub fn no_bill(bill: &Bill, reason: NoBill) -> String {
     let name = &bill.server.name;
     match reason {
         NoBill::TooFewSamples => {
-            let handshakes = bill.handshakes.known().map(|of| of.count);
-            let handshakes = handshakes.map_or_else(String::new, |count| {
-                format!("{} and ", units::counted(count, "handshake"))
-            });
+            let handshakes = bill
+                .handshakes
+                .known()
+                .map_or_else(String::new, |count| format!("{} and ", count.in_words("handshake")));
             format!(
                 "{handshakes}{} in {}: too few for a bill of {name} (at least {FEWEST_SAMPLES} samples, which are {:.1} s \
                  of CPU)",
@@ -178,13 +178,21 @@ fn joined<const N: usize>(parts: [Option<String>; N]) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// `1,090 signatures/s`, of ` signatures`.
+/// `1,090 signatures/s`, of ` signatures`; an estimate is `about 1,090 signatures/s`.
 fn per_second(what: &str, of: &Count) -> String {
-    let about = if of.is_exact { "" } else { "about " };
+    format!("{}{}", of.about(), rate(what, of))
+}
+
+fn rate(what: &str, of: &Count) -> String {
     match of.per_s {
-        few if few < 10.0 => format!("{about}{few:.1}{what}/s"),
-        many => format!("{about}{}{what}/s", thousands(many.round() as u64)),
+        few if few < 10.0 => format!("{few:.1}{what}/s"),
+        many => format!("{}{what}/s", thousands(many.round() as u64)),
     }
+}
+
+/// `32,702 handshakes (1,090/s)`, of `handshake`.
+fn with_rate(noun: &str, of: &Count) -> String {
+    format!("{} ({})", of.in_words(noun), rate("", of))
 }
 
 /// The largest classes, and the rest.
@@ -220,22 +228,17 @@ fn counted(bill: &Bill) -> Vec<String> {
                 format!(", {:.0}% resumed (without a signature)", part * 100.0)
             });
             lines.push(format!(
-                "Counted: {} ({}){resumed}; {} ended.",
-                units::counted(handshakes.count, "handshake"),
-                per_second("", &handshakes),
-                units::counted(connections.count, "connection")
+                "Counted: {}{resumed}; {} ended.",
+                with_rate("handshake", &handshakes),
+                connections.in_words("connection")
             ));
         }
         (Err(why), _) | (_, Err(why)) => {
             let ended = bill.connections.known().map_or_else(String::new, |of| {
-                format!(
-                    " By its sockets {} ended ({}).",
-                    units::counted(of.count, "connection"),
-                    per_second("", of)
-                )
+                format!(" By its sockets {} ended ({}).", of.in_words("connection"), rate("", of))
             });
             let what = match bill.signatures.known() {
-                Some(signatures) if signatures.is_exact => "Handshakes",
+                Some(_) if !bill.estimates_signatures() => "Handshakes",
                 _ => "Signatures and handshakes",
             };
             lines.push(format!("{what} are not counted: {why}.{ended}"));
@@ -285,7 +288,7 @@ pub fn changes_in_words(bill: &Bill) -> String {
     }
     // A libcrypto of its own is counted beside a libssl that is part of the program.
     if let (Some(of), None) = (bill.signatures.known(), bill.handshakes.known())
-        && !of.is_exact
+        && bill.estimates_signatures()
     {
         let rate = per_second("", of);
         let _ = writeln!(text, "\nSignatures, by their share and what one takes here: {rate}.");
@@ -314,7 +317,10 @@ pub fn plan(bill: &Bill) -> Result<Vec<(&'static str, String)>, String> {
         return Err(format!("{few} ended: too few to plan with (at least {FEWEST_CONNECTIONS})"));
     }
     let sent = bill.sent.clone().or_why()?;
-    if let Some(why) = disagreement(connections.count, sent.connections) {
+    if sent.is_short {
+        return Err("the kernel had no room to say what some connections have sent".to_owned());
+    }
+    if let Some(why) = bill.disagreement() {
         return Err(why);
     }
     let bytes = sent.bytes as f64 / connections.count as f64;
@@ -360,14 +366,14 @@ pub fn compared(a: &Bill, b: &Bill) -> Result<String, String> {
     line("TLS", &|bill: &Bill| bill.tls);
     line("not TLS", &|bill: &Bill| Share::sum(bill.not_tls.values()));
     let _ = writeln!(text, "{:<18}{of_a:>12.3}{of_b:>12.3}  {:+.3}", "all", of_b - of_a);
-    let rate =
+    let per_s =
         |of: &Fact<Count>| of.known().map_or("not counted".to_owned(), |of| per_second("", of));
     for (label, of) in [
         ("handshakes", [&a.handshakes, &b.handshakes]),
         ("signatures", [&a.signatures, &b.signatures]),
         ("connections", [&a.connections, &b.connections]),
     ] {
-        let [a, b] = of.map(rate);
+        let [a, b] = of.map(per_s);
         let _ = writeln!(text, "{label:<18}{a:>12}{b:>12}");
     }
     Ok(text)
@@ -423,6 +429,7 @@ pub(crate) mod tests {
                 bytes: 645_000_000,
                 is_short: false,
             }),
+            counted_part: None,
             prefers: Fact::Known(Preferred {
                 address: "127.0.0.1:443".parse().unwrap(),
                 version: "TLSv1.3".to_owned(),
@@ -494,10 +501,13 @@ pub(crate) mod tests {
 
     #[test]
     fn signatures_that_were_counted_are_not_called_estimated() {
-        for (is_exact, is_estimated) in [(true, false), (false, true)] {
+        for (is_exact, counted_part, is_estimated) in
+            [(true, None, false), (false, None, true), (false, Some(0.3), false)]
+        {
             let count = Count { count: 32_702, per_s: 1_090.0, is_exact };
             let words = in_words(&Bill {
                 signatures: Fact::Known(count),
+                counted_part,
                 handshakes: Fact::unknown("its libssl is not shared"),
                 ..bill()
             });
@@ -511,10 +521,24 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn what_was_counted_in_a_part_of_the_window_is_about() {
+        let count = Count { count: 32_702, per_s: 1_090.0, is_exact: false };
+        let [signatures, handshakes, connections] = [count; 3].map(Fact::Known);
+        let part = Bill { signatures, handshakes, connections, counted_part: Some(0.4), ..bill() };
+        let line = counted(&part).remove(0);
+        let counted = "Counted: about 32,702 handshakes (1,090/s), 0% resumed (without a signature); about 32,702 \
+                       connections ended.";
+        assert_eq!(line, counted);
+        let few = Bill { counted_part: Some(0.001), ..part };
+        assert!(!in_words(&few).contains("resumed (without"), "{}", in_words(&few));
+    }
+
+    #[test]
     fn what_is_not_known_is_not_planned() {
         assert!(plan(&bill()).is_ok());
         let few = Fact::Known(Count { count: 3, per_s: 0.1, is_exact: true });
         let half = SentBytes { connections: 16_000, bytes: 645_000_000, is_short: false };
+        let short = Fact::Known(SentBytes { is_short: true, ..half });
         let half = Fact::Known(half);
         let uncounted = Bill { handshakes: Fact::unknown("the kernel has no uprobes"), ..bill() };
         let has_resumed =
@@ -525,6 +549,7 @@ pub(crate) mod tests {
             (Bill { connections: few, ..bill() }, "too few"),
             (Bill { sent: Fact::unknown("no TCP port is seen"), ..bill() }, "no TCP port"),
             (Bill { sent: half, ..bill() }, "at other ports too"),
+            (Bill { sent: short, ..bill() }, "had no room"),
             (Bill { prefers: Fact::unknown("it was not asked"), ..bill() }, "not asked"),
             (
                 Bill {

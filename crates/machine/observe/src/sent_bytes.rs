@@ -74,6 +74,11 @@ impl SentBytesMeter {
         }
     }
 
+    /// Connections that have ended, as far as their notices were taken.
+    pub fn ended_connections(&self) -> u64 {
+        self.seen.connections
+    }
+
     /// All since it began.
     ///
     /// # Errors
