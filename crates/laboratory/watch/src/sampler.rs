@@ -387,8 +387,9 @@ impl Sampler {
                 closing.push(counters);
             }
         }
-        // The kernel takes a tenth of a second for each, in which samples would be lost.
-        std::thread::spawn(|| drop(closing));
+        // The kernel takes a tenth of a second for each, in which samples would be lost. Where there may be no thread they
+        // are closed here.
+        drop(std::thread::Builder::new().spawn(|| drop(closing)));
     }
 
     /// Takes what is left of a thread.
