@@ -337,6 +337,9 @@ pub fn plan(bill: &Bill) -> Result<Vec<(&'static str, String)>, String> {
     Ok(flags)
 }
 
+/// The width of a bill's figures beside another's: `about 10,000/s`.
+const FIGURE: usize = 16;
+
 /// Two bills of one server, before and after a change: each line in cores.
 pub fn compared(a: &Bill, b: &Bill) -> Result<String, String> {
     let cores = |bill: &Bill| match bill.no_bill {
@@ -344,7 +347,7 @@ pub fn compared(a: &Bill, b: &Bill) -> Result<String, String> {
         None => bill.cores().or_why(),
     };
     let (of_a, of_b) = (cores(a)?, cores(b)?);
-    let mut text = format!("{:<18}{:>12}{:>12}  change, cores\n", "cores", "A", "B");
+    let mut text = format!("{:<LABEL$}{:>FIGURE$}{:>FIGURE$}  change, cores\n", "cores", "A", "B");
     let mut line = |label: &str, of: &dyn Fn(&Bill) -> Share| {
         let (a, b) = (of(a), of(b));
         // Both errors are independent.
@@ -357,7 +360,7 @@ pub fn compared(a: &Bill, b: &Bill) -> Result<String, String> {
         // Writing to a String cannot fail.
         let _ = writeln!(
             text,
-            "{label:<18}{a:>12.3}{b:>12.3}  {change:+.3} [{low:+.3}, {high:+.3}]{sure}"
+            "{label:<LABEL$}{a:>FIGURE$.3}{b:>FIGURE$.3}  {change:+.3} [{low:+.3}, {high:+.3}]{sure}"
         );
     };
     for part in TlsPart::ALL {
@@ -365,7 +368,8 @@ pub fn compared(a: &Bill, b: &Bill) -> Result<String, String> {
     }
     line("TLS", &|bill: &Bill| bill.tls);
     line("not TLS", &|bill: &Bill| Share::sum(bill.not_tls.values()));
-    let _ = writeln!(text, "{:<18}{of_a:>12.3}{of_b:>12.3}  {:+.3}", "all", of_b - of_a);
+    let change = of_b - of_a;
+    let _ = writeln!(text, "{:<LABEL$}{of_a:>FIGURE$.3}{of_b:>FIGURE$.3}  {change:+.3}", "all");
     let per_s =
         |of: &Fact<Count>| of.known().map_or("not counted".to_owned(), |of| per_second("", of));
     for (label, of) in [
@@ -374,7 +378,7 @@ pub fn compared(a: &Bill, b: &Bill) -> Result<String, String> {
         ("connections", [&a.connections, &b.connections]),
     ] {
         let [a, b] = of.map(per_s);
-        let _ = writeln!(text, "{label:<18}{a:>12}{b:>12}");
+        let _ = writeln!(text, "{label:<LABEL$}{a:>FIGURE$}{b:>FIGURE$}");
     }
     Ok(text)
 }
@@ -565,7 +569,9 @@ pub(crate) mod tests {
 
     #[test]
     fn two_bills_are_compared_by_their_cores_and_what_is_no_bill_is_not() {
-        let half = Bill { cpu_s: Fact::Known(12.4), ..bill() };
+        let about = Count { count: 32_702, per_s: 1_090.0, is_exact: false };
+        let signatures = Fact::Known(about);
+        let half = Bill { cpu_s: Fact::Known(12.4), signatures, ..bill() };
         support::assert_golden!([("halved", compared(&bill(), &half).unwrap())]);
         let few = Bill { no_bill: Some(NoBill::TooFewSamples), ..bill() };
         assert!(compared(&bill(), &few).unwrap_err().contains("too few"));
