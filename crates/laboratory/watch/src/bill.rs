@@ -80,6 +80,9 @@ pub struct Bill {
     pub not_sorted: BTreeMap<NotSorted, Share>,
     /// With the certificate's key.
     pub signatures: Fact<Count>,
+    /// Whether these are no count, but an estimate by their share and what one costs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub signatures_by_share: bool,
     /// That were completed.
     pub handshakes: Fact<Count>,
     /// That ended: of TLS where its library is counted, else all of its port.
@@ -185,6 +188,7 @@ impl Bill {
             }),
             not_sorted: shares(seen, why),
             signatures: count(Call::Signature),
+            signatures_by_share: false,
             handshakes: count(Call::Handshake),
             connections: match count(Call::Connection) {
                 Fact::Unknown { .. } => seen.sent.clone().map(|sent| Count {
@@ -234,7 +238,9 @@ impl Bill {
         let signatures = self.signatures.known()?;
         let share = self.part(TlsPart::PrivateKeys);
         let is_enough = self.is_enough(signatures) && share.samples >= 100;
-        is_enough.then_some(share.share * self.cpu_s.known()? / signatures.count as f64)
+        // An estimate has what one costs elsewhere.
+        (is_enough && !self.signatures_by_share)
+            .then_some(share.share * self.cpu_s.known()? / signatures.count as f64)
     }
 
     /// What it sends, each byte once; `None` where not all of it is known.
@@ -253,11 +259,6 @@ impl Bill {
     /// Whether a figure follows from so many: of those that were counted, not of what they stand for.
     fn is_enough(&self, of: &Count) -> bool {
         of.count as f64 * self.counted_part.unwrap_or(1.0) >= 100.0
-    }
-
-    /// Whether its signatures are an estimate by their share, and no count.
-    pub(crate) fn estimates_signatures(&self) -> bool {
-        self.counted_part.is_none() && self.signatures.known().is_some_and(|of| !of.is_exact)
     }
 
     /// What it means that OpenSSL and TCP have counted different numbers of connections, by more than what happens at the

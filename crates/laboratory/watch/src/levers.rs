@@ -266,15 +266,15 @@ impl Pricing<'_> {
         after: &Costs,
     ) -> Result<Touched, String> {
         let rate = |count: &Fact<Count>| count.known().map(|count| count.per_s);
+        // By an estimate the server takes what toll bench does.
+        let signatures = rate(&self.bill.signatures).filter(|_| !self.bill.signatures_by_share);
         let (operation, part, per_s) = match kind {
-            Kind::CertificateKey => {
-                (Operation::Signature, TlsPart::PrivateKeys, rate(&self.bill.signatures))
-            }
+            Kind::CertificateKey => (Operation::Signature, TlsPart::PrivateKeys, signatures),
             Kind::Group => {
                 // TLS 1.2 resumes without one.
                 let is_always = self.prefers.is_tls13();
-                let of = if is_always { &self.bill.handshakes } else { &self.bill.signatures };
-                (Operation::KeyExchange, TlsPart::KeyExchange, rate(of))
+                let of = if is_always { rate(&self.bill.handshakes) } else { signatures };
+                (Operation::KeyExchange, TlsPart::KeyExchange, of)
             }
             _ => {
                 let records = self.bill.bytes_per_s().map(|bytes| bytes / RECORD_BYTES as f64);
@@ -383,6 +383,7 @@ pub(crate) fn estimate(bill: &mut Bill, prefers: &Preferred, costs: &Costs) {
         let per_s = count / bill.window_s;
         bill.signatures =
             Fact::Known(Count { count: count.round() as u64, per_s, is_exact: false });
+        bill.signatures_by_share = true;
     }
 }
 
@@ -538,6 +539,13 @@ mod tests {
         estimate(&mut uncounted, &prefers, &costs(335.0));
         let count = *uncounted.signatures.known().unwrap();
         assert!(!count.is_exact && (count.per_s - 1_092.0).abs() < 10.0, "{count:?}");
+        // What one takes the server nobody has seen.
+        assert!(uncounted.signature_s().is_none() && bill().signature_s().is_some());
+        for (bill, is_seen) in [(&uncounted, false), (&bill(), true)] {
+            let (levers, _) = priced(bill, &costs(335.0), &[]);
+            let certificate = of(&levers, "P-256 certificate");
+            assert_eq!(certificate.rests_on.contains("and the server"), is_seen, "{certificate:?}");
+        }
         let mut counted = bill();
         estimate(&mut counted, &prefers, &costs(200.0));
         assert_eq!(counted.signatures, bill().signatures);

@@ -238,7 +238,7 @@ fn counted(bill: &Bill) -> Vec<String> {
                 format!(" By its sockets {} ended ({}).", of.in_words("connection"), rate("", of))
             });
             let what = match bill.signatures.known() {
-                Some(_) if !bill.estimates_signatures() => "Handshakes",
+                Some(_) if !bill.signatures_by_share => "Handshakes",
                 _ => "Signatures and handshakes",
             };
             lines.push(format!("{what} are not counted: {why}.{ended}"));
@@ -288,7 +288,7 @@ pub fn changes_in_words(bill: &Bill) -> String {
     }
     // A libcrypto of its own is counted beside a libssl that is part of the program.
     if let (Some(of), None) = (bill.signatures.known(), bill.handshakes.known())
-        && bill.estimates_signatures()
+        && bill.signatures_by_share
     {
         let rate = per_second("", of);
         let _ = writeln!(text, "\nSignatures, by their share and what one takes here: {rate}.");
@@ -426,6 +426,7 @@ pub(crate) mod tests {
             ]),
             not_sorted: BTreeMap::from([(NotSorted::CallersNotFound, share(0.004))]),
             signatures: count(32_702),
+            signatures_by_share: false,
             handshakes: count(32_705),
             connections: count(32_700),
             sent: Fact::Known(SentBytes {
@@ -485,6 +486,7 @@ pub(crate) mod tests {
         let ended = Bill { ended: Some("interrupted".to_owned()), ..bill() };
         let estimated = Bill {
             signatures: Fact::Known(Count { count: 32_760, per_s: 1_092.0, is_exact: false }),
+            signatures_by_share: true,
             handshakes: Fact::unknown("the kernel has no uprobes"),
             not_measured: vec!["X25519MLKEM768 server: OpenSSL 3.0.19 has no ML-KEM".to_owned()],
             ..bill()
@@ -505,13 +507,11 @@ pub(crate) mod tests {
 
     #[test]
     fn signatures_that_were_counted_are_not_called_estimated() {
-        for (is_exact, counted_part, is_estimated) in
-            [(true, None, false), (false, None, true), (false, Some(0.3), false)]
-        {
+        for (is_exact, is_estimated) in [(true, false), (false, true), (false, false)] {
             let count = Count { count: 32_702, per_s: 1_090.0, is_exact };
             let words = in_words(&Bill {
                 signatures: Fact::Known(count),
-                counted_part,
+                signatures_by_share: is_estimated,
                 handshakes: Fact::unknown("its libssl is not shared"),
                 ..bill()
             });
