@@ -329,22 +329,25 @@ fn counting_ends_where_it_would_take_too_much_of_the_server_and_what_is_counted_
         return;
     }
     let nginx = Nginx::start(&RSA, None);
+    let watching = started(&mut nginx.watch(&["--json", "-d", "8s"]));
     // Resumed handshakes take least beside the calls that are counted of each.
     let mut load = nginx.connections();
     load.args(["--resumption", "100%", "--arrival", "uniform 300/s"]);
     let load = Killed::piped(&mut load);
-    until("it is loaded", || nginx.log_lines() > 100);
-    let bill = json(&nginx.watch(&["--json", "-d", "5s"]).output().unwrap());
+    until("it is loaded", || nginx.log_lines() > 1_500);
+    // What comes after that is not as much as before.
+    drop(load);
+    let bill = json(&watching.finish());
     let count = |of: &Value| of["count"].as_u64().unwrap() as f64;
     let connections = bill["sent"]["connections"].as_u64().unwrap() as f64;
     for counted in ["handshakes", "connections"] {
         let of = &bill[counted];
         assert_eq!(of["is_exact"], false, "{bill}");
-        assert!((count(of) / connections - 1.0).abs() < 0.2, "{bill}");
+        assert!((count(of) / connections - 1.0).abs() < 0.1, "{bill}");
     }
+    assert!(bill["counted_part"].as_f64().is_some_and(|part| part < 1.0), "{bill}");
     assert!(bill["notes"].to_string().contains("calls were counted for the first"), "{bill}");
-    drop(load);
-    // All of the few that come while a server does much else are looked at.
+    // Of a server that does next to nothing all of the few are looked at.
     let idle = nginx.bill_while(|_| nginx.load(20));
     assert_eq!(idle["handshakes"]["is_exact"], true, "{idle}");
 }
