@@ -107,7 +107,7 @@ impl Touched {
     }
 
     fn in_words(&self) -> String {
-        let took = self.took.map(|took| format!(", and the server {}", microseconds(took)));
+        let took = self.took.map(|took| format!(", and in the server {} now", microseconds(took)));
         format!(
             "{} takes {} in place of {}{}",
             self.operation.words(),
@@ -360,7 +360,7 @@ impl Pricing<'_> {
             saves: all.middle,
             low: all.low,
             high: all.high,
-            rests_on: format!("{} (toll bench, {title}, CPU {cpu})", texts.join("; ")),
+            rests_on: format!("by toll bench ({title}, CPU {cpu}) {}", texts.join("; ")),
             line: self.bill.kind_of_server().and_then(|of| row.line(of)).map(str::to_owned),
             left_out: row.left_out.to_owned(),
         })
@@ -544,7 +544,7 @@ mod tests {
         for (bill, is_seen) in [(&uncounted, false), (&bill(), true)] {
             let (levers, _) = priced(bill, &costs(335.0), &[]);
             let certificate = of(&levers, "P-256 certificate");
-            assert_eq!(certificate.rests_on.contains("and the server"), is_seen, "{certificate:?}");
+            assert_eq!(certificate.rests_on.contains("in the server"), is_seen, "{certificate:?}");
         }
         let mut counted = bill();
         estimate(&mut counted, &prefers, &costs(200.0));
