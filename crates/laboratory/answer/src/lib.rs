@@ -6,7 +6,7 @@
 //!    has their samples with their rounds ([`MeasuredRow`]), what limited them, its mark, and in which circumstances they
 //!    ran. It knows nothing of answers.
 //! 2. **Decision.** [`analysis::Decisions`] puts rows beside each other, as answers, their sentences and gates ask, and
-//!    decides what is read together together, once. `comparable` says which rows may be compared at all; what has to be
+//!    decides once, in one family, what is read together. `comparable` says which rows may be compared at all; what has to be
 //!    alike is a [`Circumstance`].
 //! 3. **Answer.** [`analysis::Answer`] has the figures of a rule with their ratios, and what follows from them: a file in
 //!    `analysis` for each thing (the bill, the crossover, ...). Programs get this ([`analysis::Analysis`] as JSON).
