@@ -368,6 +368,11 @@ pub fn compared(a: &Bill, b: &Bill) -> Result<String, String> {
     }
     line("TLS", &|bill: &Bill| bill.tls);
     line("not TLS", &|bill: &Bill| Share::sum(bill.not_tls.values()));
+    // What could be sorted in one of them alone is no change.
+    let not_sorted = |bill: &Bill| Share::sum(bill.not_sorted.values());
+    if not_sorted(a).share + not_sorted(b).share > 0.0 {
+        line("not sorted", &not_sorted);
+    }
     let change = of_b - of_a;
     let _ = writeln!(text, "{:<LABEL$}{of_a:>FIGURE$.3}{of_b:>FIGURE$.3}  {change:+.3}", "all");
     let per_s =
