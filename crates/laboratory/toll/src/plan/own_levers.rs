@@ -1,8 +1,10 @@
 //! Levers of a user's own: the rows `[[plan.lever]]` of a file.
 
 use std::fmt::Display;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 
+use ::load::Percent;
 use capacity::{ALL_PARTS, Actor, Kind, Part};
 use keys::{did_you_mean, full};
 use toml::{Table, Value};
@@ -28,8 +30,11 @@ const KEYS: [&str; 8] =
     ["name", "change", "actor", "configuration", "left-out", "parts", "target", "load"];
 
 /// Keys that say how a plan measures, or which server it is about.
-const KEPT: [&str; 12] = [
+const KEPT: [&str; 15] = [
     full::SERVER,
+    "target.host",
+    "target.listen",
+    "target.if-missing",
     full::CPUS,
     full::CORES,
     full::OBJECT,
@@ -141,7 +146,19 @@ fn of_table(row: &Table, table: &str, known: &[&str]) -> Result<Vec<(String, Str
             Value::Boolean(truth) => truth,
             _ => return Err(format!("{key} is neither a text nor a whole number, true or false")),
         };
-        found.push((key, value.to_string()));
+        let value = value.to_string();
+        // A plan computes with one value of these.
+        let wrong = match key.as_str() {
+            full::REQUESTS_PER_CONNECTION => value.parse::<NonZeroU32>().is_err(),
+            full::RESUMPTION => value.parse::<Percent>().is_err(),
+            _ => false,
+        };
+        if wrong {
+            return Err(format!(
+                "{key}: a plan has one whole number, such as 8 or 70%, not `{value}`"
+            ));
+        }
+        found.push((key, value));
     }
     Ok(found)
 }
@@ -183,6 +200,12 @@ mod tests {
             (row("target.colour = 'red'"), "target.colour"),
             (row("target.server = 'haproxy'"), "target.server is the plan's own"),
             (row("load.group = ['x25519']"), "load.group"),
+            (row("target.if-missing = 'skip'"), "target.if-missing is the plan's own"),
+            (
+                row(&format!("{group}\nload.requests-per-connection = '1 20%, 8 80%'")),
+                "one whole number",
+            ),
+            (row(&format!("{group}\nload.resumption = '150%'")), "one whole number"),
             (row("load = 5"), "load is no table"),
             (row(&format!("{group}\nlines = 'x'")), "lines is not a key"),
             (row(&format!("{group}\nparts = ['request']")), "did you mean requests?"),
