@@ -11,9 +11,15 @@ pub(crate) fn width() -> usize {
     columns.unwrap_or(usize::MAX)
 }
 
-/// The lines of a text, none of which is longer than that.
+/// The lines of a text, none of which is longer than that; what is wrapped has the indentation of its line.
 pub(crate) fn wrapped(text: &str) -> String {
-    report::wrapped("", text, width()).join("\n")
+    let width = width();
+    let of_line = |line: &str| {
+        let words = line.trim_start();
+        let (indent, _) = line.split_at(line.len() - words.len());
+        report::wrapped(indent, words, width).join("\n")
+    };
+    text.split('\n').map(of_line).collect::<Vec<_>>().join("\n")
 }
 
 /// Whether it shows colours, and the user wants them (no-color.org).

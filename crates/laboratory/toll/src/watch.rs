@@ -315,15 +315,9 @@ fn bench(
     Ok(Costs { rows, cpu: wanted.cpu.as_slice()[0] })
 }
 
-/// A line as it fits the terminal, with its indentation.
-fn wrapped(line: &str) -> String {
-    let words = line.trim_start();
-    let (indent, _) = line.split_at(line.len() - words.len());
-    report::wrapped(indent, words, screen::width()).join("\n") + "\n"
-}
-
+/// Each line as it fits the terminal.
 fn print(text: &str) {
-    crate::print(&text.lines().map(wrapped).collect::<String>());
+    crate::print(&text.lines().map(|line| screen::wrapped(line) + "\n").collect::<String>());
 }
 
 /// The file of a bill in its folder.

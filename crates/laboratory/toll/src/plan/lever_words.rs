@@ -7,17 +7,27 @@ use super::lever_outcome::{Levers, Saving, Step, Together};
 use super::outcome::PlanOutcome;
 use super::phrases::{self, MONTH, percent};
 
+/// The answer first: what the best changes save together, then each by itself.
 pub(super) fn paragraphs(levers: &Levers, outcome: &PlanOutcome) -> Vec<String> {
-    let mut found = Vec::new();
     let price = outcome.price_per_hour.map(|all| all / outcome.plan.cores.median * MONTH);
-    let row = |saving: &Saving| row(saving, price);
+    let of_all = levers.together.iter().flat_map(|of| together(of, outcome, price));
+    let mut found: Vec<String> = of_all.collect();
+    if let Some(why) = &levers.no_combination {
+        found.push(format!("No combination: {why}."));
+    }
     if levers.sure(Direction::Above).next().is_some() {
-        found.push("What would lower it, each measured here with this traffic:".to_owned());
-        found.extend(levers.sure(Direction::Above).map(row));
+        found.push(
+            "What would lower it, each alone, measured here with this traffic (in parentheses: what has to change):"
+                .to_owned(),
+        );
+        for saving in levers.sure(Direction::Above) {
+            found.push(row(saving, price));
+            found.extend(how(saving));
+        }
     }
     if levers.sure(Direction::Below).next().is_some() {
         found.push("What costs more:".to_owned());
-        found.extend(levers.sure(Direction::Below).map(row));
+        found.extend(levers.sure(Direction::Below).map(|saving| row(saving, price)));
     }
     let of = |decision| {
         let all = levers.savings.iter().filter(move |saving| saving.decision == decision);
@@ -31,68 +41,60 @@ pub(super) fn paragraphs(levers: &Levers, outcome: &PlanOutcome) -> Vec<String> 
     ];
     let lists = lists.into_iter().filter(|(_, changes)| !changes.is_empty());
     found.extend(lists.map(|(title, changes)| format!("{title}: {}.", changes.join("; "))));
-    if let Some(why) = &levers.no_combination {
-        found.push(format!("No combination: {why}."));
-    }
-    found.extend(levers.together.iter().flat_map(|of| together(of, outcome)));
     found
 }
 
-/// `−0.40 [−0.60, −0.10] cores, −13 a month: ECDSA P-256 certificate (certificate). Leaves out: ...`
-fn row(saving: &Saving, price: Option<f64>) -> String {
-    let Saving { change, actor, configuration, left_out, cores, .. } = saving;
-    let places = places(cores.median, 2);
-    let [median, low, high] =
-        [cores.median, cores.interval.high, cores.interval.low].map(|of| signed(-of, places));
-    let month = price.map(|price| format!(", {} a month", signed(-cores.median * price, 0)));
-    let line = configuration.as_ref().map(|line| format!(" As: {line}"));
-    format!(
-        "  {median} [{low}, {high}] cores{}: {change} ({actor}). Leaves out: {left_out}.{}",
-        month.unwrap_or_default(),
-        line.unwrap_or_default(),
-    )
+/// `−0.40 [−0.60, −0.10] cores, −13 a month: ECDSA P-256 certificate (certificate)`
+fn row(Saving { change, actor, cores, .. }: &Saving, price: Option<f64>) -> String {
+    format!("  {}: {change} ({actor})", less(cores, price))
 }
 
-fn together(of: &Together, outcome: &PlanOutcome) -> Vec<String> {
-    let busy = percent(of.check.busy);
-    let mut found = Vec::new();
-    match of.check.holds() {
-        true => {
-            let sum = outcome.plan.cores.median - of.sum;
-            let sum = match of.steps.len() {
-                1 => String::new(),
-                _ => format!(", where the sum of their savings leaves {}", phrases::number(sum)),
-            };
-            let all = match of.steps.len() {
-                1 => "The first of these".to_owned(),
-                number => format!("The best {number} together"),
-            };
-            found.push(format!(
-                "{all}: {}{sum}. Loaded with this traffic at {busy} of a core: its parts give {}.",
-                phrases::cores(&of.cores),
-                phrases::ratio(&of.check)
-            ));
-        }
-        false => {
-            let mut why = format!("No combination: {}.", phrases::failed(&of.check));
-            for other in &of.not_so_busy {
-                why = format!("{why} {}", phrases::other_busy(other));
-            }
-            found.push(why);
-        }
+/// Whom a change leaves out, and the lines of the configuration that make it.
+fn how(Saving { left_out, configuration, .. }: &Saving) -> Option<String> {
+    let left_out = (left_out != "nobody").then(|| format!("Leaves out: {left_out}."));
+    let lines = configuration.as_ref().map(|lines| format!("Configuration: {lines}"));
+    let both: Vec<String> = left_out.into_iter().chain(lines).collect();
+    (!both.is_empty()).then(|| format!("    {}", both.join(" ")))
+}
+
+fn together(of: &Together, outcome: &PlanOutcome, price: Option<f64>) -> Vec<String> {
+    if !of.check.holds() {
+        let others = of.not_so_busy.iter().map(|other| format!(" {}", phrases::other_busy(other)));
+        let others: String = others.collect();
+        return vec![format!("No combination: {}.{others}", phrases::failed(&of.check))];
     }
-    let step = |(place, step): (usize, &Step)| {
-        let Estimate { median, interval, .. } = step.adds;
-        let places = places(median, 2);
-        let [median, low, high] =
-            [median, interval.high, interval.low].map(|of| signed(-of, places));
-        format!("  {}. {}: {median} [{low}, {high}]", place + 1, step.change)
+    let (all, sum) = match &*of.steps {
+        [step] => (format!("The best change, {}", step.change), String::new()),
+        steps => {
+            let sum = phrases::number(outcome.plan.cores.median - of.sum);
+            let sum = format!("; the sum of their savings would leave {sum}");
+            (format!("The best {} changes together", steps.len()), sum)
+        }
     };
-    if of.check.holds() && of.steps.len() > 1 {
-        found.push("In this order each still adds, in cores:".to_owned());
+    let mut found = vec![format!(
+        "{all}: {}, which leaves {}{sum}. Checked with this traffic at {} of a core: its parts give {} of the CPU time \
+         that it takes.",
+        less(&of.saved, price),
+        phrases::cores(&of.cores),
+        percent(of.check.busy),
+        phrases::ratio(&of.check),
+    )];
+    if of.steps.len() > 1 {
+        let step = |(place, step): (usize, &Step)| {
+            format!("  {}. {}: {}", place + 1, step.change, less(&step.adds, None))
+        };
+        found.push("Change by change, in this order:".to_owned());
         found.extend(of.steps.iter().enumerate().map(step));
     }
     found
+}
+
+/// `−0.40 [−0.60, −0.10] cores, −13 a month`, by the price of a core in a month.
+fn less(saved: &Estimate, price: Option<f64>) -> String {
+    let places = places(saved.median, 2);
+    let cores = phrases::estimate(&saved.map(|of| -of), |of| signed(of, places));
+    let month = price.map(|price| format!(", {} a month", signed(-saved.median * price, 0)));
+    format!("{cores} cores{}", month.unwrap_or_default())
 }
 
 /// With its sign, as it is written in print.
