@@ -165,8 +165,9 @@ pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
     if let Some(price) = outcome.price_per_hour {
         let terabytes = traffic.bits_per_s() / 8.0 * 3_600.0 / 1e12;
         // Traffic without bodies has a price of none.
-        let each = (terabytes > 0.0).then(|| format!(", {} per TB", number(price / terabytes)));
-        paragraph(format!("{} per hour{}.", number(price), each.unwrap_or_default()));
+        let each =
+            (terabytes > 0.0).then(|| format!(", {} per TB of bodies", number(price / terabytes)));
+        paragraph(format!("Price: {} per hour{}.", number(price), each.unwrap_or_default()));
     }
     for what in &outcome.not_measured {
         paragraph(format!("Not measured: {what}."));
@@ -216,11 +217,12 @@ fn assumed(of: Assumed, handshakes: f64) -> Option<String> {
     let requests = of.requests_per_connection.then(|| {
         let others = 1.0 - handshakes * (1.0 - 1.0 / MORE_REQUESTS);
         format!(
-            "1 request on each connection (with {MORE_REQUESTS}: {} of these cores; --requests-per-connection)",
+            "1 request on each connection ({MORE_REQUESTS} would need {} of these cores; give \
+             --requests-per-connection)",
             percent(others)
         )
     });
-    let resumed = of.resumed.then(|| "no handshake resumed (--resumed)".to_owned());
+    let resumed = of.resumed.then(|| "no handshake resumed (give --resumed)".to_owned());
     let all: Vec<String> = requests.into_iter().chain(resumed).collect();
     (!all.is_empty())
         .then(|| format!("Assumed, since neither options nor a log say it: {}.", all.join("; ")))
