@@ -252,6 +252,11 @@ impl Arguments {
                 "--levers own: a file lists them as [[plan.lever]], and there is none",
             ));
         }
+        if self.keep.as_ref().is_some_and(Kinds::is_none) {
+            return Err(Failure::request(
+                "--keep own: to leave out a change that the file lists, take its [[plan.lever]] out of the file",
+            ));
+        }
         if self.device.is_some() && self.price.unwrap_or_default() <= 0.0 {
             return Err(Failure::request(
                 "--device needs --price, what a core costs in an hour in the same currency, such as 0.043/h",
@@ -269,5 +274,19 @@ impl Arguments {
     /// How busy cores may be, 0 to 1.
     pub(super) fn busy(&self) -> f64 {
         f64::from(self.busy.get()) / 100.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rounds::tests::arguments;
+
+    #[test]
+    fn own_levers_are_those_of_a_file() {
+        for flags in [&["--levers", "own"][..], &["--levers", "--keep", "own"]] {
+            let why = arguments(flags).check().unwrap_err().message;
+            assert!(why.contains("own: "), "{flags:?}: {why}");
+        }
+        assert!(arguments(&["--levers", "--keep", "http"]).check().is_ok());
     }
 }
