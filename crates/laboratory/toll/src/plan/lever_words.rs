@@ -44,6 +44,17 @@ pub(super) fn paragraphs(levers: &Levers, outcome: &PlanOutcome) -> Vec<String> 
     found
 }
 
+/// What to do, where the plan and the best changes stood their checks.
+pub(super) fn advice(outcome: &PlanOutcome) -> Option<String> {
+    let Together { steps, cores, saved, check, .. } = outcome.levers.as_ref()?.together.as_ref()?;
+    let is_shown = outcome.check.holds() && check.holds() && saved.interval.low > 0.0;
+    let changes: Vec<&str> = steps.iter().map(|step| &*step.change).collect();
+    is_shown.then(|| {
+        let (saved, cores) = (less(saved, None), phrases::cores(cores));
+        format!("{}: {saved}, which leaves {cores}.", changes.join("; "))
+    })
+}
+
 /// `−0.40 [−0.60, −0.10] cores, −13 a month: ECDSA P-256 certificate (certificate)`
 fn row(Saving { change, actor, cores, .. }: &Saving, price: Option<f64>) -> String {
     format!("  {}: {change} ({actor})", less(cores, price))

@@ -34,7 +34,7 @@ pub(super) struct Offer {
     settings: Vec<(String, String)>,
 }
 
-/// One of the file's own. What it saves is not known, so that it is taken for all, and it is tried first.
+/// One of the file's own. What it saves is not known and taken to be all, so that it is tried first.
 impl From<&OwnLever> for Offer {
     fn from(lever: &OwnLever) -> Self {
         let OwnLever { name, change, actor, configuration, left_out, parts, settings } =

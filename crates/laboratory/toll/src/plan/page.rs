@@ -7,8 +7,8 @@ use stats::Direction;
 use units::Quantity;
 
 use super::lever_outcome::{Levers, Saving};
+use super::lever_words;
 use super::outcome::PlanOutcome;
-
 use super::phrases::{self, percent};
 use super::words;
 
@@ -24,7 +24,7 @@ pub(super) fn shown(outcome: &PlanOutcome) -> ShownAnswer {
             value: phrases::number(outcome.plan.cores.median),
             unit: format!("cores at {} busy", percent(outcome.plan.busy)),
             sentence: format!("The traffic needs {cores}."),
-            advice: None,
+            advice: lever_words::advice(outcome),
         }),
         charts: [Some(stack(outcome)), tornado(outcome)].into_iter().flatten().collect(),
         sentences: sentences.collect(),

@@ -72,6 +72,7 @@ mod tests {
     use super::super::cells::Cells;
     use super::super::offers::offers;
     use super::super::outcome::PlanOutcome;
+    use super::super::page;
     use super::super::rounds::{self, tests};
     use super::super::together::Combination;
     use super::super::traffic::PlannedTraffic;
@@ -186,7 +187,11 @@ mod tests {
         assert!(!dearer.check.holds());
         levers.together = Some(made);
         let holds = words::of(&found, false);
+        // The page says what to do only where its check held.
+        let advice = |found: &PlanOutcome| page::shown(found).headline.unwrap().advice;
+        assert!(advice(&found).is_some_and(|of| of.contains("keep-alive") && of.contains("P-256")));
         found.levers.as_mut().unwrap().together = Some(dearer);
+        assert_eq!(advice(&found), None);
         support::assert_golden!([("it holds", holds), ("it takes more", words::of(&found, false))]);
     }
 
