@@ -40,8 +40,7 @@ pub(crate) struct Arguments {
 
     /// A folder of toll watch --out: its server, and the connections, resumption and mean size that were seen of it
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = [
-        "new_connections", "goodput", "access_log", "requests_per_connection", "object", "server", "certificate_key", "suite",
-        "group",
+        "new_connections", "goodput", "access_log", "object", "server", "certificate_key", "suite", "group",
     ], help_heading = TRAFFIC)]
     pub(super) from: Option<PathBuf>,
 
@@ -66,6 +65,8 @@ pub(crate) struct Arguments {
     pub(super) log_format: Option<LogFormat>,
 
     /// Requests on each connection [default: what the access log says of them, or 1]
+    ///
+    /// With --from, which has seen the bytes of a connection and not its requests, each has an equal part of them.
     #[arg(long, value_name = "N", help_heading = TRAFFIC)]
     pub(super) requests_per_connection: Option<NonZeroU32>,
 

@@ -68,10 +68,19 @@ pub(super) fn with_bill(arguments: Arguments) -> Result<Arguments, Failure> {
     if let (Some(seen), Some(_)) = (of.resumed, arguments.resumed) {
         return Err(wrong(format!("it has counted {seen} resumed; leave --resumed out")));
     }
+    let object = match arguments.requests_per_connection {
+        // The bill has the bytes of a connection.
+        Some(requests) => {
+            let bytes = of.object.mean_size().unwrap_or_default();
+            let each = (bytes / f64::from(requests.get())).ceil();
+            format!("{each:.0}B").parse().map_err(wrong)?
+        }
+        None => of.object,
+    };
     Ok(Arguments {
         new_connections: of.new_connections,
         resumed: of.resumed.or(arguments.resumed),
-        object: of.object,
+        object,
         server: of.server,
         certificate_key: of.certificate_key,
         suite: of.suite,
@@ -152,6 +161,13 @@ mod tests {
         assert_eq!(plan.object.mean_size(), Some(20.0 * 1024.0));
         assert_eq!(plan.certificate_key.to_string(), "ecdsa:p256");
         assert_eq!(plan.suite.name, "TLS_AES_256_GCM_SHA384");
+    }
+
+    #[test]
+    fn the_bytes_of_a_watched_connection_are_shared_among_its_requests() {
+        let plan = of_bill_and(&watched(|_| ()), &[("requests-per-connection", "8")]).unwrap();
+        assert_eq!(plan.object.mean_size(), Some(2_560.0));
+        assert_eq!(plan.new_connections.unwrap().to_string(), "100/s");
     }
 
     #[test]
