@@ -9,6 +9,7 @@ use serde::Serialize;
 use stats::{Decision, Direction, Estimate, Interval};
 use units::PerSecond;
 
+use super::check::OtherBusy;
 use super::lever_outcome::Scale;
 use super::phrases::{self, MONTH, number};
 
@@ -147,20 +148,26 @@ pub(super) struct DeviceOutcome {
     device: Device,
     years: f64,
     pays: Fact<Pays>,
+    /// The cells that did not keep a core as busy as they were to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_so_busy: Vec<OtherBusy>,
 }
 
 impl DeviceOutcome {
-    /// `saved` is the CPU time in ns that it takes off a full handshake, or why that is not known; `price` that of a
-    /// core in an hour.
+    /// `saved` is the CPU time in ns that it takes off a full handshake, with the cells that kept a core otherwise busy,
+    /// or why that is not known; `price` that of a core in an hour.
     pub(super) fn of(
         device: &Device,
-        saved: Result<Figure, String>,
+        saved: Result<(Figure, Vec<OtherBusy>), String>,
         of: (&Traffic, &Plan),
         scale: Scale,
         price: f64,
     ) -> Self {
-        let pays = saved.and_then(|saved| Pays::of(device, saved, of, scale, price * MONTH));
-        Self { device: device.clone(), years: YEARS, pays: pays.into() }
+        let (pays, not_so_busy) = match saved {
+            Ok((saved, others)) => (Pays::of(device, saved, of, scale, price * MONTH), others),
+            Err(why) => (Err(why), Vec::new()),
+        };
+        Self { device: device.clone(), years: YEARS, pays: pays.into(), not_so_busy }
     }
 
     pub(super) fn in_words(&self) -> String {
@@ -204,11 +211,12 @@ impl DeviceOutcome {
             "{begin}: {verdict}. Here, with {} full handshakes, it saves {}{}. It takes {} us of CPU time off each one \
              that it does, what asking it takes subtracted. Assumed: {YEARS} years of {MONTH} hours a month; a \
              signature takes what decrypting with this key takes, by which a modelled device was measured; the driver \
-             takes nothing.",
+             takes nothing.{}",
             PerSecond(of.full_handshakes_per_s),
             phrases::cores(&of.cores),
             price.unwrap_or_default(),
             phrases::estimate(&of.saved_ns, |ns| number(ns / 1e3)),
+            phrases::others_busy(&self.not_so_busy),
         )
     }
 }
@@ -237,7 +245,8 @@ mod tests {
         let costs = Costs { full: 200_000.0, resumed: 50_000.0, request, byte: 0.5 };
         let plan = Plan::of(&TRAFFIC, &[costs; 7], 0.5).unwrap();
         let device: Device = device.parse().unwrap();
-        let saved = saved.map(|saved| Figure::of(saved).unwrap()).map_err(str::to_owned);
+        let saved = saved.map(|saved| (Figure::of(saved).unwrap(), Vec::new()));
+        let saved = saved.map_err(str::to_owned);
         let scale = Scale { busy: 0.5, factor: 1.0 };
         DeviceOutcome::of(&device, saved, (&TRAFFIC, &plan), scale, 1.0)
     }
@@ -304,8 +313,12 @@ mod tests {
     fn what_was_not_measured_is_not_known() {
         let unknown = outcome(40_000, Err("ecdsa:p256 only signs"));
         assert!(unknown.pays.known().is_none());
+        let other = OtherBusy { cell: "key-on-device".to_owned(), asked: 0.5, busy: 0.43 };
+        let pays = outcome(40_000, Ok(vec![180_000.0; 7]));
+        let not_so_busy = DeviceOutcome { not_so_busy: vec![other], ..pays.clone() };
         support::assert_golden!([
-            ("it pays", outcome(40_000, Ok(vec![180_000.0; 7])).in_words()),
+            ("it pays", pays.in_words()),
+            ("the client made a core less busy", not_so_busy.in_words()),
             ("it never pays", outcome(50, Ok(vec![180_000.0; 7])).in_words()),
             ("two rounds", outcome(40_000, Ok(vec![180_000.0; 2])).in_words()),
             ("not known", unknown.in_words()),

@@ -10,10 +10,11 @@ use super::arguments::Arguments;
 use super::bench::{Bench, results_in};
 use super::by_round::Rounds;
 use super::cells::{self, CORRECTIONS, Cells, ON_CPU, ON_DEVICE, Window};
+use super::check::OtherBusy;
 use super::traffic::PlannedTraffic;
 use crate::Failure;
 
-/// CPU time in ns of the server, round by round.
+/// CPU time in ns of the server, round by round, and the cells that kept a core otherwise busy than they were to.
 ///
 /// # Errors
 /// Why it is not known.
@@ -22,7 +23,7 @@ pub(super) fn saved(
     wanted: &PlannedTraffic,
     bench: &mut Bench<'_>,
     results: &Results,
-) -> Result<Figure, Failure> {
+) -> Result<(Figure, Vec<OtherBusy>), Failure> {
     if let Some(why) = lacking(arguments) {
         return Err(Failure::request(why));
     }
@@ -40,12 +41,13 @@ pub(super) fn saved(
     }
     let rounds = Rounds::of(&lines);
     let [on_cpu, on_device] = [ON_CPU, ON_DEVICE].map(|case| rounds.operations(case));
-    figure::difference(&on_cpu, &on_device).ok_or_else(|| {
+    let saved = figure::difference(&on_cpu, &on_device).ok_or_else(|| {
         let invalid = [ON_CPU, ON_DEVICE].into_iter().find_map(|case| {
             cells.dropped.get(case).cloned().or_else(|| cells::why_invalid(&lines, case))
         });
         Failure::measurement(invalid.unwrap_or_else(|| "no round has both".to_owned()))
-    })
+    })?;
+    Ok((saved, rounds.other_busy(&cells.cases)))
 }
 
 /// Why it cannot be measured of this server.

@@ -70,8 +70,7 @@ fn how(Saving { left_out, configuration, .. }: &Saving) -> Option<String> {
 
 fn together(of: &Together, outcome: &PlanOutcome, price: Option<f64>) -> Vec<String> {
     if !of.check.holds() {
-        let others = of.not_so_busy.iter().map(|other| format!(" {}", phrases::other_busy(other)));
-        let others: String = others.collect();
+        let others = phrases::others_busy(&of.not_so_busy);
         return vec![format!("No combination: {}.{others}", phrases::failed(&of.check))];
     }
     let (all, sum) = match &*of.steps {

@@ -12,6 +12,12 @@ pub(super) fn other_busy(OtherBusy { cell, asked, busy }: &OtherBusy) -> String 
     format!("{cell} kept a core {} busy, not {}.", percent(*busy), percent(*asked))
 }
 
+/// The same of several, after a sentence.
+pub(super) fn others_busy(others: &[OtherBusy]) -> String {
+    let words = others.iter().map(|of| format!(" {}", other_busy(of)));
+    words.collect()
+}
+
 pub(super) fn failed(check: &Check) -> String {
     let busy = percent(check.busy);
     match &check.refused {
