@@ -377,7 +377,8 @@ fn what_watch_says_that_a_certificate_saves_is_what_plan_measures() {
     let plan = json(&output);
     let certificate = |levers: &Value| {
         let mut all = levers.as_array().unwrap().iter();
-        all.find(|of| of["change"] == "ECDSA P-256 certificate").unwrap().clone()
+        let found = all.find(|of| of["change"] == "ECDSA P-256 certificate");
+        found.unwrap_or_else(|| panic!("no certificate: {bill} {plan}")).clone()
     };
     let number = |of: &Value| of.as_f64().unwrap();
     let predicted = certificate(&bill["levers"]);
