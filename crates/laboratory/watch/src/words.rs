@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use observe::Fact;
 use profile::Class;
+use tls::Group;
 use units::thousands;
 
 use crate::bill::{Bill, Count, FEWEST_SAMPLES, Lever, NoBill, Share};
@@ -324,6 +325,9 @@ pub fn plan(bill: &Bill) -> Result<Vec<(&'static str, String)>, String> {
         return Err(why);
     }
     let bytes = sent.bytes as f64 / connections.count as f64;
+    // Servers choose X25519 by themselves. In TLS 1.2 clients that offer it alone could have no ECDSA certificate (RFC 8422,
+    // section 5.1).
+    let group = prefers.group.filter(|of| prefers.is_tls13() || *of != Group::X25519);
     let mut flags = vec![
         ("server", server.to_owned()),
         ("new-connections", format!("{:.0}/s", connections.per_s.ceil())),
@@ -331,7 +335,7 @@ pub fn plan(bill: &Bill) -> Result<Vec<(&'static str, String)>, String> {
         ("certificate-key", prefers.certificate_key.to_string()),
         ("suite", prefers.suite),
     ];
-    flags.extend(prefers.group.map(|group| ("group", group.to_string())));
+    flags.extend(group.map(|group| ("group", group.to_string())));
     // Where it is not known, the plan says that it assumes none.
     flags.extend(bill.resumed().map(|resumed| ("resumed", format!("{:.0}%", resumed * 100.0))));
     Ok(flags)
@@ -394,7 +398,7 @@ pub(crate) mod tests {
     use std::collections::BTreeMap;
 
     use observe::{SentBytes, ServerProcess};
-    use tls::{CertificateKey, Group};
+    use tls::CertificateKey;
 
     use crate::own_handshake::Preferred;
     use crate::sort::NotSorted;
@@ -553,6 +557,14 @@ pub(crate) mod tests {
         let has_resumed =
             |bill: &Bill| plan(bill).unwrap().iter().any(|(key, _)| *key == "resumed");
         assert!(has_resumed(&bill()) && !has_resumed(&uncounted));
+        let has_group = |version: &str, group: Group| {
+            let prefers = bill().prefers.or_why().unwrap();
+            let prefers = Preferred { version: version.to_owned(), group: Some(group), ..prefers };
+            let bill = Bill { prefers: Fact::Known(prefers), ..bill() };
+            plan(&bill).unwrap().contains(&("group", group.to_string()))
+        };
+        assert!(has_group("TLSv1.3", Group::X25519) && has_group("TLSv1.2", Group::Secp256r1));
+        assert!(!has_group("TLSv1.2", Group::X25519));
         for (wrong, about) in [
             (Bill { no_bill: Some(NoBill::NotSorted), ..bill() }, "no bill"),
             (Bill { connections: few, ..bill() }, "too few"),

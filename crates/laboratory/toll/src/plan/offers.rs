@@ -9,7 +9,7 @@ use ::load::Percent;
 use capacity::{Actor, Costs, Kind, LEVERS, Lever, Part, Traffic};
 use keys::full;
 use observe::KernelTlsCounters;
-use tls::{CertificateKey, KeyExchange, Suite, Version};
+use tls::{CertificateKey, Group, KeyExchange, Suite, Version};
 
 use super::arguments::Arguments;
 use super::own_levers::OwnLever;
@@ -117,10 +117,8 @@ pub(super) fn offers(arguments: &Arguments, shape: &Shape) -> (Vec<Offer>, Vec<S
         if !is_for(lever, arguments, shape) {
             continue;
         }
-        if lever.kind == Kind::Send
-            && let Err(error) = KernelTlsCounters::of_process(std::process::id())
-        {
-            not_here.push(format!("{} ({error})", lever.change));
+        if let Some(why) = lacking(lever, arguments) {
+            not_here.push(format!("{} ({why})", lever.change));
             continue;
         }
         for value in values(lever, arguments, shape) {
@@ -148,6 +146,28 @@ pub(super) fn offers(arguments: &Arguments, shape: &Shape) -> (Vec<Offer>, Vec<S
     }
     found.extend(arguments.own_levers.iter().map(Offer::from));
     (found, not_here)
+}
+
+/// What this machine, or the traffic as it is asked for, lacks for it.
+fn lacking(lever: &Lever, arguments: &Arguments) -> Option<String> {
+    match lever.kind {
+        Kind::Send => {
+            KernelTlsCounters::of_process(std::process::id()).err().map(|error| error.to_string())
+        }
+        // RFC 8422, section 5.1: the curve of the certificate's key is one that the client offers.
+        Kind::CertificateKey if arguments.suite.version() == Version::Tls12 => {
+            let curve = match lever.setting(full::CERTIFICATE_KEY)? {
+                capacity::To::Value("ecdsa:p256") => Group::Secp256r1,
+                capacity::To::Value("ecdsa:p384") => Group::Secp384r1,
+                _ => return None,
+            };
+            let group = arguments.group.filter(|group| *group != curve)?;
+            Some(format!(
+                "in TLS 1.2 clients that offer {group} alone cannot have it; leave --group out"
+            ))
+        }
+        _ => None,
+    }
 }
 
 /// What stands for the values that the table leaves open; one that is empty where it leaves none.
@@ -204,7 +224,7 @@ fn is_for(lever: &Lever, arguments: &Arguments, shape: &Shape) -> bool {
         Kind::Group => {
             let group = text(full::GROUP).unwrap_or_default();
             // Servers choose X25519 by themselves where nothing else is said.
-            let now = arguments.group.map_or("x25519", tls::Group::name);
+            let now = arguments.group.map_or("x25519", Group::name);
             group != now && (version == Version::Tls13 || !group.contains("MLKEM"))
         }
         Kind::Suite => {
@@ -294,6 +314,12 @@ mod tests {
         // Static RSA has no other key.
         assert_eq!(of("certificate-key", &["--suite", "AES128-SHA"]), "");
         let in_12 = ["--suite", "ECDHE-RSA-AES128-GCM-SHA256"];
+        // The curve of an ECDSA key has to be a group that the client offers.
+        let of_group =
+            |group: &str| of("certificate-key", &[&in_12[..], &["--group", group]].concat());
+        assert!(of("certificate-key", &in_12).contains("P-256"));
+        assert!(of_group("secp256r1").contains("P-256") && !of_group("x25519").contains("P-256"));
+        assert!(of("certificate-key", &["--group", "x25519"]).contains("P-256"));
         assert!(!of("group", &in_12).contains("MLKEM") && of("group", &[]).contains("MLKEM"));
         assert!(
             of("group", &["--group", "secp256r1"]).contains("X25519")
