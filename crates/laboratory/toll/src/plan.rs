@@ -43,7 +43,7 @@ use crate::progress::in_minutes;
 use crate::{Exit, Failure, interrupt, json};
 pub(crate) use arguments::Arguments;
 use bench::{Bench, on_several_cores, results_in};
-use cells::{CORRECTIONS, Cells, Rates, Window};
+use cells::{Cells, Rates, Window};
 use device::DeviceOutcome;
 use outcome::{LinkUse, PlanOutcome};
 use together::Combination;
@@ -101,11 +101,7 @@ pub(crate) fn main(arguments: Arguments) -> Result<Exit, Failure> {
         announce(&chosen);
         tried = Some(chosen);
     }
-    for trials in CORRECTIONS {
-        let pilot = bench.pilot(&cells.open_loop(&Window::Pilot, trials, &rates))?;
-        let Some(pilot) = pilot else { return Ok(Exit::Interrupted) };
-        rates = cells.rates(&pilot)?;
-    }
+    let Some(rates) = bench.corrected(&mut cells, rates)? else { return Ok(Exit::Interrupted) };
     if let Some(tried) = &mut tried {
         tried.drop_without(&cells);
     }

@@ -8,7 +8,7 @@ use experiment::{Ended, Event};
 use journal::{Results, TrialLine};
 use study::Study;
 
-use super::cells::{Cells, Rates};
+use super::cells::{CORRECTIONS, Cells, Rates, Window};
 use crate::progress::RunProgress;
 use crate::{Exit, Failure, machine};
 
@@ -59,6 +59,24 @@ impl<'a> Bench<'a> {
             Some(why) => Err(Failure::measurement(why)),
             None => Ok(Some((lines, rates))),
         }
+    }
+
+    /// The rates that pilots in an open loop correct, one after the other; `None` where it was interrupted. Cases that
+    /// may be lacking are dropped where they cannot be loaded.
+    ///
+    /// # Errors
+    /// A case that may not be lacking has no valid trial.
+    pub(super) fn corrected(
+        &mut self,
+        cells: &mut Cells,
+        mut rates: Rates,
+    ) -> Result<Option<Rates>, Failure> {
+        for trials in CORRECTIONS {
+            let pilot = self.pilot(&cells.open_loop(&Window::Pilot, trials, &rates))?;
+            let Some(pilot) = pilot else { return Ok(None) };
+            rates = cells.rates(&pilot)?;
+        }
+        Ok(Some(rates))
     }
 
     /// Measures a study; its trials, and whether they are all that it asks for.

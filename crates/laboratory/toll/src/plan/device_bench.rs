@@ -9,7 +9,7 @@ use tls::CertificateKey;
 use super::arguments::Arguments;
 use super::bench::{Bench, results_in};
 use super::by_round::Rounds;
-use super::cells::{self, CORRECTIONS, Cells, ON_CPU, ON_DEVICE, Window};
+use super::cells::{self, Cells, ON_CPU, ON_DEVICE, Window};
 use super::check::OtherBusy;
 use super::traffic::PlannedTraffic;
 use crate::Failure;
@@ -29,11 +29,8 @@ pub(super) fn saved(
     }
     let interrupted = || Failure::measurement("it was interrupted");
     let mut cells = Cells::with_device(arguments, wanted);
-    let (_, mut rates) = bench.first_rates(&cells)?.ok_or_else(interrupted)?;
-    for trials in CORRECTIONS {
-        let pilot = bench.pilot(&cells.open_loop(&Window::Pilot, trials, &rates))?;
-        rates = cells.rates(&pilot.ok_or_else(interrupted)?)?;
-    }
+    let (_, rates) = bench.first_rates(&cells)?.ok_or_else(interrupted)?;
+    let rates = bench.corrected(&mut cells, rates)?.ok_or_else(interrupted)?;
     let study = cells.open_loop(&Window::Measured, arguments.trials, &rates);
     let (lines, is_whole) = bench.measure(&study, &results_in(results.folder(), "device")?)?;
     if !is_whole {
