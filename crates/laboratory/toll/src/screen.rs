@@ -14,12 +14,16 @@ pub(crate) fn width() -> usize {
 /// The lines of a text, none of which is longer than that; what is wrapped has the indentation of its line.
 pub(crate) fn wrapped(text: &str) -> String {
     let width = width();
-    let of_line = |line: &str| {
-        let words = line.trim_start();
-        let (indent, _) = line.split_at(line.len() - words.len());
-        report::wrapped(indent, words, width).join("\n")
-    };
-    text.split('\n').map(of_line).collect::<Vec<_>>().join("\n")
+    by_line(text, |indent, words| report::wrapped(indent, words, width).join("\n"))
+}
+
+/// What becomes of the lines of a text, each given as its indentation and its words.
+fn by_line(text: &str, of: impl Fn(&str, &str) -> String) -> String {
+    let lines = text.split('\n').map(|line| {
+        let (indent, words) = line.split_at(line.len() - line.trim_start().len());
+        of(indent, words)
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Whether it shows colours, and the user wants them (no-color.org).
@@ -41,14 +45,11 @@ pub(crate) fn in_its_characters(text: String) -> String {
 }
 
 fn in_ascii(text: &str) -> String {
-    let in_line = |line: &str| {
-        let words = line.trim_start();
-        let indent = &line[..line.len() - words.len()];
+    by_line(text, |indent, words| {
         // A line may begin with a separator, or end with one.
         let words = words.strip_prefix("· ").unwrap_or(words);
         format!("{indent}{words}").replace(" ·", ",").replace('█', "#")
-    };
-    text.split('\n').map(in_line).collect::<Vec<_>>().join("\n")
+    })
 }
 
 /// Whether the locale's characters are UTF-8: the first variable that is set decides (POSIX, section
