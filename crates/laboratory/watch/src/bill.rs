@@ -256,7 +256,7 @@ impl Bill {
         self.is_enough(handshakes).then(|| (1.0 - full()).max(0.0))
     }
 
-    /// Whether a figure follows from so many: of those that were counted, not of what they stand for.
+    /// Whether a figure follows from it: from the calls that were counted, not from those that they stand for.
     fn is_enough(&self, of: &Count) -> bool {
         of.count as f64 * self.counted_part.unwrap_or(1.0) >= 100.0
     }

@@ -1,4 +1,4 @@
-//! What was seen of a server.
+//! What was seen of a server, and which part of its calls was counted.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -42,7 +42,7 @@ pub(crate) struct CountedUntil {
     pub(crate) ended: u64,
 }
 
-/// From so many connections they say better than the time how much of the window's traffic was before.
+/// With at least this many ended connections they say better than the time how much of the window's traffic was before.
 pub(crate) const ENOUGH_ENDED: u64 = 100;
 
 impl Observed {

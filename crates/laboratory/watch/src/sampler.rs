@@ -39,9 +39,9 @@ const DRAIN: Duration = Duration::from_millis(25);
 pub(crate) const LOOK: Duration = Duration::from_millis(200);
 /// What a call that is counted takes of the server, in seconds: measured on AMD Zen 3 in a virtual machine (docs/watch.md).
 const COUNTED_CALL_S: f64 = 3e-6;
-/// How much of the server's CPU time counting may take. For so long, and so many calls, it may take more: a server that
-/// did nothing in the window's first second would not be counted at all, and of a few handshakes nothing follows for
-/// others. That many take it 6 ms.
+/// How much of the server's CPU time counting may take. For the first second and the first calls it may take more: a server
+/// that did nothing in the window's first second would not be counted at all, and of a few handshakes nothing follows for
+/// others. These calls take it 6 ms.
 pub(crate) const MOST_COUNTING: f64 = 0.01;
 const LEAST_COUNTED: Duration = Duration::from_secs(1);
 const LEAST_CALLS: u64 = 2_000;
@@ -365,8 +365,8 @@ impl Sampler {
         self.threads = threads;
     }
 
-    /// Counts no more calls where that would take too much of the server's CPU time, of which it has used so many seconds
-    /// until now.
+    /// Counts no more calls where that would take too much of the server's CPU time; `used` are the seconds of it until
+    /// now.
     fn spare(&mut self, used: f64, now: CountedUntil, window: Duration) {
         if self.seen.counted.is_some() || now.time < LEAST_COUNTED {
             return;

@@ -22,7 +22,7 @@ pub struct Captured {
     pub stderr: File,
 }
 
-/// Why a program was not waited for to its end.
+/// Why toll stopped waiting for a program that still ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotEnded {
     Interrupted,

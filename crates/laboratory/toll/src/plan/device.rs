@@ -73,14 +73,14 @@ struct Pays {
     cores: Estimate,
     /// What it saves where all that it can do is asked of it.
     most_cores: Estimate,
-    /// As many cores have its price, as long as it is used.
+    /// The cores that cost as much as it does, over [`YEARS`].
     needed_cores: f64,
     verdict: Verdict,
-    /// From so many cores of such traffic on it pays.
+    /// The cores of such traffic from which on it pays.
     #[serde(skip_serializing_if = "Option::is_none")]
     from_cores: Option<Estimate>,
-    /// Where it pays: after so many months it has saved its price in the traffic that is planned, which may be longer
-    /// than it is used.
+    /// Where it pays: the months in which it saves its price in the traffic that is planned; they may be more than
+    /// [`LIFE`].
     #[serde(skip_serializing_if = "Option::is_none")]
     months: Option<Estimate>,
 }
@@ -234,7 +234,7 @@ mod tests {
         mean_bytes: 16_384.0,
     };
 
-    /// Of a card for 800 that makes so many operations.
+    /// Of a card for 800 that makes this number of operations in a second.
     fn outcome(operations: u32, saved: Result<Vec<f64>, &str>) -> DeviceOutcome {
         outcome_of(&format!("crypto card, 800, {operations}/s"), saved)
     }
